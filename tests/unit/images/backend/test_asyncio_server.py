@@ -35,7 +35,7 @@ def connected() -> tuple[Connection, FakeTransport]:
 
 
 def answered(request: bytes) -> tuple[http1.Head, bytes, bool]:
-    """Return headers and body of the response to a request, and whether the connection was closed after it."""
+    """Return the headers and the body of the response to a request, and whether the connection was then closed."""
     connection, transport = connected()
     connection.data_received(request)
     head, _, body = transport.written.partition(b"\r\n\r\n")
@@ -61,8 +61,8 @@ def test_the_root_is_a_page_of_612_bytes() -> None:
         (b"1.0", b"Connection: keep-alive, close\r\n", False),
     ],
 )
-def test_a_connection_stays_open_by_the_rules_of_http(version: bytes, connection: bytes, kept: bool) -> None:  # noqa: FBT001
-    """RFC 9112, section 9.3, gives the rules; the response shows whether the connection stays open."""
+def test_a_connection_stays_open_by_the_rules_of_http(version: bytes, connection: bytes, *, kept: bool) -> None:
+    """The rules are in RFC 9112, section 9.3. The response announces whether the connection stays open."""
     head, _, closed = answered(b"GET / HTTP/" + version + b"\r\nHost: backend\r\n" + connection + b"\r\n")
     assert closed is not kept
     assert head.headers["connection"] == ("keep-alive" if kept else "close")
@@ -89,7 +89,7 @@ def test_pipelined_requests_are_answered_in_order(between: bytes) -> None:
     assert transport.written.count(PAGE) == 2
 
 
-def test_nothing_is_answered_after_the_last_response() -> None:
+def test_requests_after_the_last_response_are_ignored() -> None:
     connection, transport = connected()
     connection.data_received(b"GET / HTTP/1.0\r\n\r\n" + GET)
     connection.data_received(GET)
@@ -97,8 +97,8 @@ def test_nothing_is_answered_after_the_last_response() -> None:
     assert transport.written.count(PAGE) == 1
 
 
-async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) -> FakeTransport:
-    """Return a connection's transport after the delay of 20 ms that the request asks for."""
+async def after_its_delay(request: bytes, *, then: bytes = b"", leave: bool = False) -> FakeTransport:
+    """Return a connection's transport 60 ms after a request for a delay of 20 ms."""
     connection, transport = connected()
     connection.data_received(request)
     connection.data_received(then)
@@ -112,17 +112,15 @@ async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) 
 WAIT = b"GET /wait/20 HTTP/1.1\r\nHost: backend\r\n\r\n"
 
 
-def test_a_delayed_response_is_sent_in_time_and_later_requests_wait_for_it() -> None:
-    """A backend that is slow on purpose keeps the order of the requests."""
-    transport = asyncio.run(given_late(WAIT, then=b"GET /nothing HTTP/1.1\r\n\r\n"))
+def test_a_delayed_response_is_sent_after_its_delay_and_before_later_ones() -> None:
+    transport = asyncio.run(after_its_delay(WAIT, then=b"GET /nothing HTTP/1.1\r\n\r\n"))
     first, second = transport.written.split(PAGE)
     assert first.startswith(b"HTTP/1.1 200 ")
     assert second.startswith(b"HTTP/1.1 404 ")
 
 
 def test_a_delayed_response_is_not_sent_after_the_client_has_left() -> None:
-    """No client is left to receive the response."""
-    assert asyncio.run(given_late(WAIT, leave=True)).written == b""
+    assert asyncio.run(after_its_delay(WAIT, leave=True)).written == b""
 
 
 @pytest.mark.parametrize("path", [b"/wait", b"/wait/", b"/wait/x", b"/wait/-1", b"/wait/123456"])
@@ -133,7 +131,7 @@ def test_an_invalid_number_of_milliseconds_is_not_found(path: bytes) -> None:
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
 def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
-    """One KiB of a GiB is sent; the connection stays open, and further requests wait."""
+    """One KiB of a GiB is sent. The connection stays open, and further requests wait."""
     connection, transport = connected()
     connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
     connection.data_received(GET)

@@ -1,4 +1,4 @@
-"""Faults of upstreams: broken responses, silence, a full accept queue, errors from name servers."""
+"""Faults of upstreams: broken responses, no response, a full accept queue, errors from name servers."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_P
 # This port is free on the machines that run these tests, and differs in each process of pytest-xdist; the lab's own
 # ports belong to a container.
 FIRST_PORT = 29_100 + 20 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-MOVED = FIRST_PORT - BROKEN_PORT
+PORT_OFFSET = FIRST_PORT - BROKEN_PORT
 HOST = "127.0.0.1"
 
 
@@ -45,17 +45,17 @@ def serving_fixture() -> Iterator[Serving]:
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection((HOST, port + MOVED), timeout=5)
+    return socket.create_connection((HOST, port + PORT_OFFSET), timeout=5)
 
 
 @pytest.mark.parametrize(
-    ("says", "then"), [("\x01half", Then.CLOSES), ("", Then.RESETS), ("half", Then.STAYS)], ids=str
+    ("text", "then"), [("\x01half", Then.CLOSES), ("", Then.RESETS), ("half", Then.STAYS)], ids=str
 )
-def test_a_broken_server_sends_the_given_text_and_ends_as_requested(serving: Serving, says: str, then: Then) -> None:
-    serving.say(says, then)
+def test_a_broken_server_sends_the_given_text_and_ends_as_requested(serving: Serving, text: str, then: Then) -> None:
+    serving.say(text, then)
     with connected(BROKEN_PORT) as connection:
         connection.sendall(b"anything")
-        assert connection.recv(100 if says else 0) == says.encode()
+        assert connection.recv(100 if text else 0) == text.encode()
         connection.settimeout(0.2 if then is Then.STAYS else 5)
         if then is Then.CLOSES:
             assert connection.recv(100) == b""
@@ -65,7 +65,7 @@ def test_a_broken_server_sends_the_given_text_and_ends_as_requested(serving: Ser
 
 
 def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> None:
-    """The connection stays open until the next trial."""
+    """The connection stays open until the next trial's fault is set."""
     with connected(SILENT_PORT) as connection:
         connection.sendall(b"anything")
         connection.settimeout(0.2)
@@ -79,16 +79,16 @@ def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> Non
 @pytest.mark.usefixtures("serving")
 def test_a_server_with_a_full_queue_does_not_answer_further_connections() -> None:
     with pytest.raises(TimeoutError):
-        socket.create_connection((HOST, FULL_PORT + MOVED), timeout=0.3)
+        socket.create_connection((HOST, FULL_PORT + PORT_OFFSET), timeout=0.3)
 
 
 @pytest.mark.usefixtures("serving")
 @pytest.mark.parametrize("code", DNS_ERROR_PORTS)
 def test_a_name_server_answers_with_an_error(code: int) -> None:
-    asked = question("app.test", 1)
+    query = question("app.test", 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)
-        client.sendto(asked, (HOST, DNS_ERROR_PORTS[code] + MOVED))
+        client.sendto(query, (HOST, DNS_ERROR_PORTS[code] + PORT_OFFSET))
         answer = client.recv(512)
-    assert answer[:2] == asked[:2]
+    assert answer[:2] == query[:2]
     assert int.from_bytes(answer[2:4], "big") & 0x800F == 0x8000 | code

@@ -13,8 +13,8 @@ from tuneproof.lab.engine.images import IMAGES_FOLDER
 from tuneproof.proof.scenario.backends import READY
 
 
-def test_simultaneous_connections_all_fit() -> None:
-    """Nothing accepts connections yet; with socketserver's own queue of five, the seventh would wait for a second."""
+def test_many_simultaneous_connections_fit_into_the_accept_queue() -> None:
+    """Nothing accepts them yet. With socketserver's default queue of five, the seventh would wait for a second."""
     with FilesServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server, ExitStack() as opened:
         address = ("127.0.0.1", server.server_address[1])
         for _ in range(20):
@@ -22,10 +22,10 @@ def test_simultaneous_connections_all_fit() -> None:
     assert FilesServer.request_queue_size == 1024
 
 
-def test_the_script_serves_its_folder_and_prints_a_line(
+def test_the_script_serves_its_folder_and_prints_that_it_is_ready(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It serves on every address, on the port in the subject's configuration; a signal to end is not an error."""
+    """It serves on every address, at the port in nginx's configuration. An interrupt causes no error."""
     made: list[http.server.HTTPServer] = []
 
     def bound(server: http.server.HTTPServer) -> None:

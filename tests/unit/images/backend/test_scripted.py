@@ -1,4 +1,4 @@
-"""The scripted backend: replies, streams, and counts of what arrived."""
+"""The scripted backend: replies, streams, and counts of requests and connections."""
 
 import asyncio
 import socket
@@ -45,14 +45,14 @@ def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
         loop.close()
 
 
-def heard(address: tuple[str, int], request: str) -> bytes:
+def response_to(address: tuple[str, int], request: str) -> bytes:
     """Return the bytes that are received until the connection ends."""
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def until(streams: OpenStreams, done: Callable[[Arrived], bool]) -> Arrived:
+def read_until(streams: OpenStreams, done: Callable[[Arrived], bool]) -> Arrived:
     """Read one stream until a condition is true, and return what has arrived."""
     wait_until(lambda: done(streams.arrived()[0]), "nothing arrived")
     return streams.arrived()[0]
@@ -64,11 +64,11 @@ def test_every_function_takes_the_protocols_arguments() -> None:
     loop.close()
 
 
-def test_the_first_reply_with_a_matching_path_is_sent() -> None:
-    """The connection ends afterwards if the client requests this."""
+def test_the_first_reply_with_a_matching_path_is_used() -> None:
+    """The connection then ends if the client has requested this."""
     with playing(Reply(path="/a", status=503, body="no"), Reply(body="yes")) as (backend, address):
-        refused = heard(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
-        answered = heard(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
+        refused = response_to(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
+        answered = response_to(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
         seen = backend.seen()
     assert refused.startswith(b"HTTP/1.1 503 ")
     assert refused.endswith(b"\r\n\r\nno")
@@ -82,12 +82,12 @@ def test_a_stream_continues_as_requested_and_ends() -> None:
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(path="/events"),))
-        assert until(streams, lambda it: it.status == 200) == Arrived(status=200, body_bytes=0, end="")
+        assert read_until(streams, lambda it: it.status == 200) == Arrived(status=200, body_bytes=0, end="")
         assert backend.send(EVENT, 3) == 1
-        assert until(streams, lambda it: it.body_bytes == 3 * len(EVENT)).end == ""
+        assert read_until(streams, lambda it: it.body_bytes == 3 * len(EVENT)).end == ""
         assert backend.send(EVENT, 1, "/other") == 0
         backend.end_streams()
-        assert until(streams, lambda it: it.end != "").end == "whole"
+        assert read_until(streams, lambda it: it.end != "").end == "whole"
         streams.leave()
         wait_until(lambda: backend.seen().left_connections == 1, "the backend did not notice that the client left")
         assert backend.seen().unacknowledged_bytes == 0
@@ -108,7 +108,7 @@ def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None
         assert body == EVENT.encode()
 
 
-def test_ending_a_connection_that_was_just_reset_does_no_harm() -> None:
+def test_ending_a_connection_that_was_just_reset_causes_no_error() -> None:
     """The peer has reset the connection, but the backend has not noticed yet."""
 
     async def trial() -> None:
@@ -131,20 +131,20 @@ def test_ending_a_connection_that_was_just_reset_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
-def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: bool, end: str) -> None:
-    """The client reports how the stream ended; new replies reset the counts."""
+def test_a_stream_that_the_backend_ends_early_does_not_count_as_left_by_the_client(*, resets: bool, end: str) -> None:
+    """The client reports how the stream ended. New replies reset the counts."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(path="/events"),))
-        until(streams, lambda it: it.status == 200)
+        read_until(streams, lambda it: it.status == 200)
         backend.end_connections(resets=resets)
-        assert until(streams, lambda it: it.end != "").end == end
+        assert read_until(streams, lambda it: it.end != "").end == end
         streams.leave()
         assert (backend.seen().connections, backend.seen().left_connections) == (1, 0)
         backend.play((Reply(body="hello"),))
         assert backend.seen().connections == 0
         streams.open(*address, (Streams(),))
-        assert until(streams, lambda it: it.end != "") == Arrived(status=200, body_bytes=5, end="whole")
+        assert read_until(streams, lambda it: it.end != "") == Arrived(status=200, body_bytes=5, end="whole")
         streams.leave()
 
 
@@ -167,17 +167,17 @@ def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_
 
 
 def test_idle_connections_are_closed_without_a_reset() -> None:
-    """Both idle connections are closed, and a later one is not."""
+    """Both idle connections are closed; a later connection is served."""
     with playing(Reply()) as (backend, address):
         with socket.create_connection(address, timeout=10) as one, socket.create_connection(address, timeout=10) as two:
             wait_until(lambda: backend.seen().open_connections == 2, "the connections did not arrive")
             assert backend.end_connections(resets=False) == 2
             assert one.recv(1) == two.recv(1) == b""
-        assert heard(address, "GET / HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+        assert response_to(address, "GET / HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
 
 
 def test_names_have_the_given_addresses() -> None:
-    """All other names keep their usual addresses; lookups of each name are counted."""
+    """All other names keep their usual addresses. Each lookup of an IPv4 address is counted."""
     player = Player()
     asyncio.run(player.name({"app.test": "192.0.2.7"}, 600))
     answer = player.answer_to_name(question("app.test", 1))
@@ -193,7 +193,7 @@ def test_a_stream_without_a_server_is_an_error() -> None:
 
 
 def test_data_that_the_peer_has_not_received_is_reported() -> None:
-    """The peer's kernel takes no more than its receive buffer holds, until the data is read."""
+    """Until the peer reads, its kernel accepts only as much as fits into the receive buffer."""
     size = 100_000
     with playing(EVENTS) as (backend, address), socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -213,7 +213,7 @@ def test_a_stream_with_an_interval_gets_its_text_repeatedly() -> None:
     with playing(Reply(streams=True, beat=": \n\n")) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(),))
-        assert until(streams, lambda it: it.body_bytes >= 3 * len(": \n\n")).end == ""
+        assert read_until(streams, lambda it: it.body_bytes >= 3 * len(": \n\n")).end == ""
         assert backend.seen().longest_pause_s > 0
         streams.leave()
         wait_until(lambda: backend.seen().left_connections == 1, "the backend did not notice that the client left")

@@ -1,4 +1,4 @@
-"""The kernel's arrival timestamps: a client that reads late does not add its own delay to the sender's."""
+"""The kernel's arrival timestamps, with which a client's own delay in reading does not count as the sender's."""
 
 import socket
 import time
@@ -24,9 +24,9 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def test_data_that_waited_keeps_its_arrival_time(pair: tuple[socket.socket, socket.socket]) -> None:
-    """The data arrived between two readings of the clock, and was examined much later; it can still be read.
+    """The data is examined long after its arrival, and can still be read afterwards.
 
-    Only data that the kernel stamped counts: a work queue switches stamping on (net_enable_timestamp()), so data that
+    Only stamped data is checked: a work queue of the kernel switches stamping on (net_enable_timestamp()), so data that
     arrives right after the first socket's request has no stamp.
     """
     reader, writer = pair
@@ -49,7 +49,7 @@ def test_data_that_waited_keeps_its_arrival_time(pair: tuple[socket.socket, sock
 def test_data_without_a_stamp_or_with_a_later_one_arrived_when_it_was_seen(
     pair: tuple[socket.socket, socket.socket], *, is_stamped: bool
 ) -> None:
-    """The kernel stamps only on request; data cannot arrive after it was seen."""
+    """The kernel stamps data only on request. Data cannot arrive after it was seen."""
     reader, writer = pair
     stamps = ArrivalStamps([reader] if is_stamped else [])
     writer.sendall(b"answer")

@@ -14,7 +14,7 @@ from tuneproof.lab.protocol.loadgen import StormSeen
 
 
 def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
-    """Run a storm with a test's patience by default."""
+    """Run a storm that waits for HANG_S by default."""
     return crowds.storm(address, port, connections, wait_s)
 
 
@@ -31,7 +31,7 @@ def test_each_established_connection_in_a_storm_has_a_time() -> None:
 
 
 def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
-    """Its SYN is dropped; the storm does not wait until the kernel gives up after two minutes (tcp(7))."""
+    """Its SYN is dropped. The storm does not wait for the kernel, which gives up after two minutes (tcp(7))."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         began_s = time.monotonic()
         answer = storm(listener.getsockname()[1], 6, wait_s=0.3)
@@ -43,7 +43,7 @@ def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
 
 
 def test_a_connection_established_before_the_end_counts_even_if_time_is_up() -> None:
-    """Without any time to wait, the storm still looks once."""
+    """Even without any time to wait, the storm looks once."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         answer = storm(listener.getsockname()[1], 5, wait_s=0.0)
     assert (len(answer.connect_ms), answer.unfinished) == (5, 0)
@@ -56,7 +56,7 @@ def test_refused_connections_are_counted_by_the_kernels_error() -> None:
 
 
 def test_connections_that_cannot_even_start_are_counted() -> None:
-    """The kernel itself refuses a broadcast address, before any packet (connect(2))."""
+    """The kernel refuses a broadcast address without sending a packet (connect(2))."""
     answer = storm(80, 3, address="255.255.255.255")
     assert (answer.connect_ms, answer.unfinished) == ((), 0)
     ((name, count),) = answer.failed.items()
@@ -64,8 +64,8 @@ def test_connections_that_cannot_even_start_are_counted() -> None:
     assert count == 3
 
 
-def test_a_storm_leaves_nothing_behind() -> None:
-    """Connections are reset: the server learns of this at once, and no port stays in TIME-WAIT."""
+def test_a_storm_leaves_no_connections_behind() -> None:
+    """Connections are reset, so that the server notices at once and no port stays in TIME-WAIT."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         before = len(list(Path("/proc/self/fd").iterdir()))
         storm(listener.getsockname()[1], 3)
@@ -77,7 +77,7 @@ def test_a_storm_leaves_nothing_behind() -> None:
 
 
 def test_a_lack_of_descriptors_is_an_error_that_leaves_none_open() -> None:
-    """A smaller storm must not be taken for the requested one."""
+    """A smaller storm must not count as the requested one."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())

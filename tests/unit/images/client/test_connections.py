@@ -21,8 +21,8 @@ from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, placed
 
 
-def asked(found: dict[int, list[socket.socket]]) -> list[socket.socket]:
-    """Request downloads on all connections except for the probes', as a trial does; return those connections."""
+def request_downloads(found: dict[int, list[socket.socket]]) -> list[socket.socket]:
+    """Request downloads on all connections except those of the probes, as a trial does; return these connections."""
     connections = list(itertools.chain.from_iterable(group[1:] for group in found.values()))
     for connection in connections:
         connection.sendall(BULK)
@@ -35,18 +35,18 @@ def test_every_worker_gets_a_probe_and_the_requested_bulk_downloads() -> None:
         assert list(found) == [7, 31]
         for pid, connections in found.items():
             assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
-        assert {request.trial for request in server.requests} == {"t"}, "a request of the search did not name its trial"
+        assert {request.trial for request in server.requests} == {"t"}, "every request of the search names its trial"
 
 
 def test_surplus_connections_are_closed() -> None:
-    """An idle connection that stays open would count against the subject's worker_connections."""
+    """An idle connection that stays open would count against nginx's worker_connections."""
     with FakeNginx(Behaviour()) as server, placed(server, 2, 1):
         assert server.most_open > 5
         server.wait_for_open(5)
 
 
-def test_the_search_for_an_unreachable_worker_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error counts what was found; nothing stays open. Each reading of this clock advances it by 0.1 s."""
+def test_the_search_for_an_unreachable_worker_ends_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error contains the counts, and no connection stays open. Each reading of the clock advances it by 0.1 s."""
     clock = itertools.count(100)
     monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: next(clock) / 10))
     with FakeNginx(Behaviour(worker_pids=(11,))) as server:
@@ -57,7 +57,7 @@ def test_the_search_for_an_unreachable_worker_ends_in_time(monkeypatch: pytest.M
 
 
 def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
-    """Only as many connections are kept as a worker may need (here eight), after any number of bursts."""
+    """However long the search is, each worker keeps only as many connections as it may need."""
     bursts = 8
     rare_worker = (*[11] * (16 * bursts - 1), 12)
     with FakeNginx(Behaviour(worker_pids=rare_worker)) as server, placed(server, 4, 0):
@@ -82,7 +82,7 @@ def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[],
 
 
 def test_lost_packets_do_not_delay_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel repeats a lost SYN after a second (RFC 6298, section 2): other connections overtake it."""
+    """The kernel repeats a lost SYN after a second (RFC 6298, section 2). Other connections are used meanwhile."""
     with FakeNginx(Behaviour(deaf=True)) as server:
         bursts = count_bursts(monkeypatch, before_second=server.listen)
         with placed(server, 2, 1):
@@ -92,7 +92,7 @@ def test_lost_packets_do_not_delay_the_search(monkeypatch: pytest.MonkeyPatch) -
             server.wait_for_open(5)
 
 
-def test_a_link_slower_than_the_searchs_patience_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_slower_than_the_pause_between_bursts_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     second = threading.Event()
     bursts = count_bursts(monkeypatch, before_second=second.set)
     with FakeNginx(Behaviour(answers_after=second)) as server, placed(server, 2, 1):
@@ -106,7 +106,7 @@ def test_a_few_broken_connections_do_not_end_the_search() -> None:
 
 
 def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None:
-    """Thousands of further connections would not help."""
+    """Further connections would not help."""
     with (
         FakeNginx(Behaviour(broken=10_000)) as server,
         pytest.raises(PlacementError, match=r"^\d+ connections were closed without an answer"),
@@ -116,11 +116,11 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
 
 # A broadcast address belongs to no server (connect(2)).
 @pytest.mark.parametrize(
-    ("address", "words"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
+    ("address", "error"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
 )
-def test_the_search_ends_at_once_if_nothing_can_be_reached(address: str, words: str) -> None:
-    """The search gives up sooner on a dead nginx than on a slow one; the kernel's error distinguishes them."""
-    with closed_port() as port, pytest.raises(OSError, match=words):
+def test_the_search_ends_at_once_if_nothing_can_be_reached(address: str, error: str) -> None:
+    """The kernel's error distinguishes an nginx that has ended from a slow one."""
+    with closed_port() as port, pytest.raises(OSError, match=error):
         place(address, port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
 
 
@@ -140,18 +140,18 @@ def arrived(*counts: int) -> Iterator[list[socket.socket]]:
 
 @pytest.mark.parametrize(("start_s", "counted"), [(-math.inf, (20_000, 300)), (math.inf, (0, 0))])
 def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, counted: tuple[int, ...]) -> None:
-    """Each connection has its own count, including bytes just before the end and excluding those before the start."""
-    over, told = os.pipe()
-    os.close(told)
+    """Each connection has its own count, with bytes just before the end, and without those before the start."""
+    reader, writer = os.pipe()
+    os.close(writer)
     with arrived(20_000, 300) as connections:
-        assert download(connections, start_s=start_s, told=over).window_bytes == counted
-    os.close(over)
+        assert download(connections, start_s=start_s, told=reader).window_bytes == counted
+    os.close(reader)
 
 
 def test_bulk_downloads_run_until_the_window_ends_and_are_then_closed() -> None:
     with FakeNginx(Behaviour()) as server, placed(server, 2, 0) as found:
         start_s = time.monotonic() + 0.02
-        samples = download(asked(found), start_s=start_s, end_s=start_s + 0.4)
+        samples = download(request_downloads(found), start_s=start_s, end_s=start_s + 0.4)
         assert time.monotonic() >= start_s + 0.4
         assert samples.ended_early == 0
         assert server.workers_asked_for("/bulk.bin") == [11, 11]
@@ -159,19 +159,19 @@ def test_bulk_downloads_run_until_the_window_ends_and_are_then_closed() -> None:
 
 
 def test_downloads_that_end_before_the_window_does_are_counted() -> None:
-    """Their bytes count as well."""
+    """Their bytes count, too."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
         now_s = time.monotonic()
-        samples = download(asked(found), start_s=now_s, end_s=now_s + 0.5)
+        samples = download(request_downloads(found), start_s=now_s, end_s=now_s + 0.5)
         assert samples.ended_early == 3
-        # The response's headers came with the first bytes.
+        # The first bytes include the response's headers.
         assert all(100_000 < count < 100_200 for count in samples.window_bytes)
 
 
 def test_a_bulk_connection_closed_without_a_response_is_an_error() -> None:
-    """Another connection's response in the same buffer does not count for it."""
+    """The buffer still contains another connection's response, which must not count."""
     behaviour = Behaviour(delays_s={12: 0.05}, hanging_up=(12,))
     with FakeNginx(behaviour) as server, placed(server, 1, 1) as found:
         now_s = time.monotonic()
-        samples = download(asked(found), start_s=now_s, end_s=now_s + HANG_S)
+        samples = download(request_downloads(found), start_s=now_s, end_s=now_s + HANG_S)
     assert samples.unexpected == "bulk download answered with b''"

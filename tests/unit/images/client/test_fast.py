@@ -1,4 +1,4 @@
-"""Fast requests: what each of them records, and when they start."""
+"""Fast requests: the record of each, and their start times."""
 
 import itertools
 import time
@@ -44,20 +44,20 @@ def test_a_truncated_body_is_incomplete() -> None:
     with FakeNginx(Behaviour(small_bytes=100_000, small_sent_bytes=70_000)) as server:
         record = one_request("127.0.0.1", server.port, timeout_s=HANG_S)
     assert (record.status, record.body_bytes, record.complete) == (200, 70_000, False)
-    assert record.total_ms < HANG_S * 1e3, "the request waited although the connection had ended"
+    assert record.total_ms < HANG_S * 1e3, "the request should end with its connection"
 
 
-# The kernel itself refuses the second address, before any packet: a broadcast address belongs to no server.
+# The kernel refuses the second address, a broadcast address, without sending a packet.
 @pytest.mark.parametrize("address", ["127.0.0.1", "255.255.255.255"])
 def test_a_refused_connection_has_no_response(address: str) -> None:
     with closed_port() as port:
         record = one_request(address, port, timeout_s=HANG_S)
     assert (record.connect_ms, record.first_byte_ms, record.complete) == (None, None, False)
-    assert record.total_ms < HANG_S * 1e3, "the request waited although it was refused"
+    assert record.total_ms < HANG_S * 1e3, "the request should end with the refusal"
 
 
-def test_an_open_loop_starts_on_time_whether_or_not_earlier_requests_have_ended() -> None:
-    """Even without responses, a request starts at each tick: a stall must not reduce its own evidence."""
+def test_an_open_loop_starts_requests_on_schedule_even_if_earlier_ones_have_not_ended() -> None:
+    """Even without responses, a request starts at each tick. Otherwise, a stall would reduce the number of requests."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         origin_s = time.monotonic() + 0.01
         client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=0.15, origin_s=origin_s)

@@ -1,4 +1,4 @@
-"""Requests, each with a result: the response, its bytes, and which end closed the connection."""
+"""Flows of requests, with detailed results: the response, its bytes, and which end closed the connection."""
 
 import asyncio
 import contextlib
@@ -69,7 +69,7 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
 
 
 def test_every_request_on_a_connection_is_reported() -> None:
-    """The report contains status, worker and bytes, and which end closed the connection: the client."""
+    """The report also contains that the client closed the connection."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
         (200, 7, 5),
@@ -79,16 +79,16 @@ def test_every_request_on_a_connection_is_reported() -> None:
 
 
 def test_small_writes_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default, asyncio keeps Nagle's algorithm for sockets that do not name their protocol; requests would wait."""
+    """Nagle's algorithm would delay requests; asyncio disables it only for sockets with an explicit protocol."""
     options: list[int] = []
     connect = asyncio.open_connection
 
-    async def noted(**given: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def recording(**given: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await connect(**given)
         options.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         return reader, writer
 
-    monkeypatch.setattr(asyncio, "open_connection", noted)
+    monkeypatch.setattr(asyncio, "open_connection", recording)
     run(answering(OK))
     assert options == [1]
 
@@ -111,7 +111,7 @@ def test_a_request_may_be_sent_in_parts() -> None:
 
 
 def test_header_lines_are_reported_on_request() -> None:
-    """The lines are unchanged, including repeated names."""
+    """The lines are unchanged, and repeated names are kept."""
     answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")
     (connection,) = run(answering(answer), keeps_heads=True)
     assert connection.answers[0].head == ("Set-Cookie: a", "set-cookie: b", "Content-Length: 5")
@@ -120,7 +120,7 @@ def test_header_lines_are_reported_on_request() -> None:
 
 
 def test_connections_come_from_the_given_addresses_in_turn() -> None:
-    """One machine can then act as many clients."""
+    """In this way, one machine acts as many clients."""
     seen: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -135,11 +135,11 @@ def test_connections_come_from_the_given_addresses_in_turn() -> None:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["a flow", "a stream"])
 def test_a_connection_may_begin_with_addresses_in_the_proxy_protocol(*, stream: bool) -> None:
-    """A load balancer with the PROXY protocol sends them first; the request follows."""
-    heard: list[tuple[bytes, tuple[str, int]]] = []
+    """A load balancer with the PROXY protocol sends them before the request."""
+    received: list[tuple[bytes, tuple[str, int]]] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append((await reader.readuntil(b"\r\n\r\n"), writer.get_extra_info("peername")))
+        received.append((await reader.readuntil(b"\r\n\r\n"), writer.get_extra_info("peername")))
         writer.write(OK)
         writer.close()
 
@@ -152,14 +152,14 @@ def test_a_connection_may_begin_with_addresses_in_the_proxy_protocol(*, stream: 
         else:
             flow = Flow(proxy_protocol=True, headers={"Host": "a.example"})
             Flows().run("127.0.0.1", port, (flow,))
-    ((said, (address, client_port)),) = heard
-    line, request, host, *_ = said.decode().split("\r\n")
+    ((sent, (address, client_port)),) = received
+    line, request, host, *_ = sent.decode().split("\r\n")
     assert line == f"PROXY TCP4 {address} 127.0.0.1 {client_port} {port}"
     assert (request, host) == ("GET / HTTP/1.1", "Host: a.example")
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "expected"),
     [
         (OK[:-2], (200, 3, False)),
         # Status 0 means no response.
@@ -174,27 +174,27 @@ def test_a_connection_may_begin_with_addresses_in_the_proxy_protocol(*, stream: 
     ],
     ids=["cut", "nothing", "chunks", "no-length"],
 )
-def test_a_response_is_reported_as_far_as_it_arrived(sent: bytes, told: tuple[int, int, bool]) -> None:
+def test_a_response_is_reported_as_far_as_it_arrived(sent: bytes, expected: tuple[int, int, bool]) -> None:
     (connection,) = run(answering(sent))
-    assert [(answer.status, answer.body_bytes, answer.complete) for answer in connection.answers] == [told]
-    assert connection.closed_by_server is not told[-1]
+    assert [(answer.status, answer.body_bytes, answer.complete) for answer in connection.answers] == [expected]
+    assert connection.closed_by_server is not expected[-1]
 
 
 class Waiting:
-    """A server that accepts or refuses connections, and keeps them; it remembers what each has sent."""
+    """A server that answers, and keeps connections open or closes them; it records the requests."""
 
     def __init__(self, answer: bytes = b"", *, hangs_up: bool = False) -> None:
         self._answer = answer
         self._hangs_up = hangs_up
-        self.heard: list[bytes] = []
-        self.open = self.most = self.most_unheard = 0
+        self.received: list[bytes] = []
+        self.open = self.most = self.most_unread = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Read one piece, answer, and wait until the peer leaves."""
+        """Read once, answer, and wait until the peer closes the connection."""
         self.open += 1
         self.most = max(self.most, self.open)
-        self.most_unheard = max(self.most_unheard, self.open - len(self.heard))
-        self.heard.append(await reader.read(4096))
+        self.most_unread = max(self.most_unread, self.open - len(self.received))
+        self.received.append(await reader.read(4096))
         writer.write(self._answer)
         if self._hangs_up:
             writer.close()
@@ -206,26 +206,26 @@ class Waiting:
 
 @contextlib.contextmanager
 def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tuple[Connection, ...], ...]]]:
-    """Run flows, some of which stay open; the yielded function ends them."""
+    """Run flows with connections that stay open; the yielded function ends them."""
     with server(handler) as port:
         running = Flows()
         running.stand("127.0.0.1", port, several)
         yield running.end
 
 
-def test_part_of_the_headers_is_sent_and_nothing_more() -> None:
-    """The connection then stays open until it is ended; others start after it."""
+def test_only_a_part_of_the_headers_may_be_sent() -> None:
+    """The connections then stay open until they are ended."""
     waiting = Waiting()
     with standing(waiting, Flow(head_bytes=9, then=(Step.STAY,), connections=2)) as end:
-        while len(waiting.heard) < 2:
+        while len(waiting.received) < 2:
             time.sleep(0.001)
-        assert (waiting.heard, waiting.open) == ([b"GET / HTT"] * 2, 2)
+        assert (waiting.received, waiting.open) == ([b"GET / HTT"] * 2, 2)
         (connections,) = end()
     assert [(one.answers, one.error, one.closed_by_server) for one in connections] == [((), "", False)] * 2
 
 
 def test_headers_count_as_sent_only_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Headers that still wait in the client were not sent: a look at the server's memory would be too early."""
+    """If headers still waited in the client, nginx's memory would be read too early."""
 
     async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         plain = socket.socket()
@@ -242,8 +242,8 @@ def test_headers_count_as_sent_only_when_the_kernel_has_them(monkeypatch: pytest
     assert connection.error == "TIMEOUT"
 
 
-def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
-    """This may be 408 for incomplete headers; the socket stays although the server has closed the connection."""
+def test_the_servers_response_to_an_idle_connection_is_reported() -> None:
+    """The socket stays open although the server has closed the connection, here after incomplete headers."""
     with standing(
         Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, then=(Step.STAY,))
     ) as end:
@@ -254,20 +254,20 @@ def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
     assert connection.open_s >= 0.2
 
 
-def test_other_flows_start_when_all_that_stay_open_have_their_response() -> None:
-    """Connections that stay open outlast the others; a slow reader counts as staying once its response has begun."""
+def test_other_flows_start_once_all_connections_that_stay_open_have_a_response() -> None:
+    """A slow reader counts as staying once its response has begun."""
     waiting = Waiting(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(50_000))
     slow = Flow(connections=3, read_bytes_per_s=1000, then=(Step.STAY,), path="/slow")
     with standing(waiting, slow, Flow(path="/later", timeout_s=0.3)) as end:
-        assert [line.split()[1] for line in waiting.heard] == [b"/slow"] * 3 + [b"/later"]
+        assert [line.split()[1] for line in waiting.received] == [b"/slow"] * 3 + [b"/later"]
         readers, (late,) = end()
     assert [(answer.status, answer.complete) for one in readers for answer in one.answers] == [(200, False)] * 3
     assert all(0 < one.answers[0].body_bytes < 50_000 for one in readers)
     assert (late.error, [one.error for one in readers]) == ("TIMEOUT", [""] * 3)
 
 
-def test_a_connection_that_continues_sends_one_more_request_and_sees_a_close() -> None:
-    """If the server has closed the connection before, there is no response."""
+def test_a_connection_that_continues_sends_one_more_request_and_reports_a_close() -> None:
+    """If the server has already closed the connection, there is no response."""
     closing = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker")
     with standing(answering(OK, closing), Flow(then=(Step.STAY, Step.ASK))) as end:
         ((connection,),) = end()
@@ -284,7 +284,7 @@ def test_the_rest_of_a_request_follows_when_its_connection_continues() -> None:
 
 
 def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
-    """The rest of a slowly read response is then read at once; if the server has cut it short, it is incomplete."""
+    """After slow reading, the rest is read at once. A response that the server has truncated is incomplete."""
     body = bytes(200_000)
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body
     slow = Flow(read_bytes_per_s=1000, then=(Step.STAY, Step.ASK))
@@ -297,7 +297,7 @@ def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
 
 
 class Counting:
-    """A server that answers and counts every request; another worker answers the last ones."""
+    """A server that answers and counts every request; the last responses name another worker."""
 
     def __init__(self, *, closes: bool = False) -> None:
         self._answer = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker") if closes else OK
@@ -313,7 +313,7 @@ class Counting:
         writer.close()
 
     def change(self) -> None:
-        """Let another worker answer after this many requests."""
+        """Wait for 50 requests, then name another worker in the responses."""
         while self.requests < 50:
             time.sleep(0.001)
         self._answer = self._answer.replace(b"X-Worker: 7", b"X-Worker: 8")
@@ -326,10 +326,10 @@ class Counting:
         (Flow(connections=2, then=(Step.REPEAT,), close=True), True),
         (Flow(connections=2, then=(Step.REPEAT,)), True),
     ],
-    ids=["kept", "closed by the client", "closed by the server"],
+    ids=["keepalive", "closed by the client", "closed by the server"],
 )
-def test_a_repeating_client_sends_one_more_request_after_the_end(flow: Flow, *, closes: bool) -> None:
-    """The client uses one connection or new ones; its last request reaches the final worker."""
+def test_a_repeating_client_sends_a_last_request_at_the_end(flow: Flow, *, closes: bool) -> None:
+    """Each client uses one connection or many. Its last request reaches the last worker."""
     counting = Counting(closes=closes)
     with standing(counting, flow) as end:
         counting.change()
@@ -342,15 +342,15 @@ def test_a_repeating_client_sends_one_more_request_after_the_end(flow: Flow, *, 
     assert (len(connections) == len(answers)) == closes
 
 
-def test_a_client_that_lost_a_request_sends_no_more() -> None:
-    """The loss is counted once."""
+def test_a_client_that_lost_a_request_sends_no_further_ones() -> None:
+    """The loss then counts only once."""
     with standing(answering(OK, OK), Flow(then=(Step.REPEAT,))) as end:
         (connections,) = end()
     assert [[answer.complete for answer in one.answers] for one in connections] == [[True, True, False]]
 
 
-def test_a_failing_connection_does_not_keep_others_waiting() -> None:
-    """A connection without an answer ends after its time limit, unlike those that the client itself ended."""
+def test_a_connection_that_fails_does_not_stay_open() -> None:
+    """The server closes it without a response, or sends nothing until the time limit."""
     (connection,) = run(answering(b""), then=(Step.STAY,))
     assert (connection.closed_by_server, [answer.status for answer in connection.answers]) == (True, [0])
     (silent,) = run(Waiting(), then=(Step.STAY,), timeout_s=0.1)
@@ -365,8 +365,8 @@ def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
     assert (kept.error, kept.closed_by_server) == ("TIMEOUT", False)
 
 
-def test_paths_are_numbered_and_bodies_announced() -> None:
-    """In this way, each request can ask for something else."""
+def test_paths_contain_numbers_and_the_headers_a_content_length() -> None:
+    """In this way, each request can have its own path."""
     flow = Flow(path="/{c}/{n}", requests=2, method="POST", body_bytes=3, close=True, headers={"A": "b"})
     assert flows.request(flow, "lab", connection=4, number=1) == (
         b"POST /4/1 HTTP/1.1\r\nHost: lab\r\nConnection: close\r\nA: b\r\nContent-Length: 3\r\n\r\n\0\0\0"
@@ -377,21 +377,21 @@ def test_paths_are_numbered_and_bodies_announced() -> None:
 def test_the_number_of_simultaneous_connections_is_limited() -> None:
     waiting = Waiting(OK)
     assert len(run(waiting, connections=6, at_once=2)) == 6
-    # The server may notice a connection's end after its successor's start.
+    # The server may notice the end of a connection after the start of the next one.
     assert waiting.most <= 4
 
 
 @pytest.mark.parametrize("at_once", [0, 1])
-def test_connections_that_stay_make_room_once_they_are_established(at_once: int) -> None:
-    """All connections are open at the end, although each has its response before the next one starts."""
+def test_established_connections_that_stay_open_do_not_count_towards_the_limit(at_once: int) -> None:
+    """All connections are open at the end, even if each waits for the response of the one before."""
     waiting = Waiting(OK)
     with standing(waiting, Flow(connections=6, at_once=at_once, then=(Step.STAY,))) as end:
-        assert waiting.open == len(waiting.heard) == 6
+        assert waiting.open == len(waiting.received) == 6
         end()
-    assert (waiting.most_unheard == 1) == bool(at_once)
+    assert (waiting.most_unread == 1) == bool(at_once)
 
 
-def test_records_are_counted_in_whatever_pieces_they_arrive() -> None:
+def test_tls_records_are_counted_however_their_bytes_are_split() -> None:
     hello = b"\x16\x03\x01\x00\x03\x01ab"
     data = b"\x17\x03\x03\x00\x04abcd"
     for size in (1, 5, 100):
@@ -403,16 +403,16 @@ def test_records_are_counted_in_whatever_pieces_they_arrive() -> None:
 
 
 def test_other_bytes_may_be_sent_instead_of_a_request() -> None:
-    """A response before the end is a response like any other."""
-    heard: list[bytes] = []
+    """The response is reported as usual."""
+    received: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readuntil(b"\n"))
+        received.append(await reader.readuntil(b"\n"))
         writer.write(OK)
         writer.close()
 
     with server(handle) as port:
         flow = Flow(says="\x16PROXY \xff\n")
         ((connection,),) = Flows().run("127.0.0.1", port, (flow,))
-    assert heard == [b"\x16PROXY \xff\n"]
+    assert received == [b"\x16PROXY \xff\n"]
     assert [answer.status for answer in connection.answers] == [200]

@@ -17,12 +17,12 @@ from tuneproof.lab.protocol.loadgen import Held
 def held(
     holder: Holder, port: int, path: str, count: int, *, address: str = "127.0.0.1", timeout_s: float = 10.0
 ) -> Held:
-    """Hold this many more connections on this machine by default."""
+    """Hold ``count`` more connections, by default to this machine."""
     return holder.hold(address, port, path, count, timeout_s)
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:
-    """There are more connections than start at once; each has sent a request."""
+    """The first call starts more connections than one burst. Each has sent a request."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         first = held(holder, server.port, "/small.bin", 300)
@@ -36,7 +36,7 @@ def test_connections_are_held_between_calls_until_they_are_released() -> None:
     holder.release()
 
 
-def test_no_more_connections_than_a_burst_start_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_a_burst_of_connections_starts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crowds, "_BURST", 2)
     holder = Holder()
     with FakeNginx(Behaviour(delays_s={11: 0.1, 12: 0.1})) as server:
@@ -47,7 +47,7 @@ def test_no_more_connections_than_a_burst_start_at_once(monkeypatch: pytest.Monk
     assert answer.held == 6
 
 
-def test_responses_other_than_200_are_failures_and_closed() -> None:
+def test_connections_with_another_status_than_200_are_failures_and_are_closed() -> None:
     holder = Holder()
     with FakeNginx(Behaviour(statuses={"/small.bin": 503})) as server:
         answer = held(holder, server.port, "/small.bin", 3)
@@ -56,7 +56,7 @@ def test_responses_other_than_200_are_failures_and_closed() -> None:
 
 
 def test_a_few_failures_do_not_disturb_the_others() -> None:
-    """An endless download is held without being read further: only its headers are awaited."""
+    """Of an endless download, only the headers are read."""
     holder = Holder()
     with FakeNginx(Behaviour(hanging_up=(12,))) as server:
         answer = held(holder, server.port, "/bulk.bin", 4)
@@ -65,8 +65,8 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
         server.wait_for_open(0)
 
 
-def test_unanswered_connections_end_in_time() -> None:
-    """The error has the name that the kernel gives it."""
+def test_unanswered_connections_end_at_the_time_limit() -> None:
+    """The error has the kernel's name for it."""
     holder = Holder()
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
@@ -89,10 +89,10 @@ def test_a_response_that_is_not_http_is_a_failure(answer: bytes) -> None:
 
         thread = threading.Thread(target=talk)
         thread.start()
-        told = held(Holder(), listener.getsockname()[1], "/", 1)
+        answered = held(Holder(), listener.getsockname()[1], "/", 1)
         socket.create_connection(listener.getsockname()).close()
         thread.join()
-    assert (told.held, told.failed) == (0, {"not HTTP": 1})
+    assert (answered.held, answered.failed) == (0, {"not HTTP": 1})
 
 
 def test_connections_that_the_server_closes_later_are_no_longer_held() -> None:
@@ -108,7 +108,7 @@ def test_connections_that_the_server_closes_later_are_no_longer_held() -> None:
 
 
 def test_a_lack_of_descriptors_is_counted() -> None:
-    """Here, some connections start and stay unanswered; for the others, there is no descriptor."""
+    """Some connections start and get no response; for the others, there is no descriptor."""
     holder = Holder()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
@@ -124,8 +124,8 @@ def test_a_lack_of_descriptors_is_counted() -> None:
 
 
 def test_the_programs_memory_is_reported_in_bytes() -> None:
-    """It equals VmRSS in /proc/self/status (proc(5)), which is in kB of 1024 bytes."""
-    told = held(Holder(), 9, "/", 0).rss_bytes
+    """VmRSS in /proc/self/status has the same figure in kB of 1024 bytes (proc(5))."""
+    rss_bytes = held(Holder(), 9, "/", 0).rss_bytes
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     (resident,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
-    assert told == pytest.approx(int(resident) * 1024, rel=0.1)
+    assert rss_bytes == pytest.approx(int(resident) * 1024, rel=0.1)

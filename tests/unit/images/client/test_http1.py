@@ -10,14 +10,14 @@ from images.client.loadgen import http1
 
 @pytest.fixture
 def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """The client's and the server's end of a connection."""
+    """Yield the client's and the server's end of a connection."""
     client, server = socket.socketpair()
     with client, server:
         yield client, server
 
 
 def test_a_request_names_its_trial_and_whether_the_connection_stays_open() -> None:
-    """X-Trial links it to the access log, and a fast request does not leave an idle connection behind."""
+    """X-Trial identifies the request in the access log. A fast request leaves no idle connection behind."""
     assert http1.get("/a", host="h", trial="t-1") == (
         b"GET /a HTTP/1.1\r\nHost: h\r\nX-Trial: t-1\r\nConnection: keep-alive\r\n\r\n"
     )
@@ -32,12 +32,12 @@ def test_status_length_and_worker_are_read_from_headers_in_any_letter_case() -> 
 
 
 def test_a_response_that_is_not_http_is_rejected_with_its_start() -> None:
-    """A wrong port is recognised by its response."""
+    """The message shows the response of a server at a wrong port."""
     with pytest.raises(ValueError, match=r"not an HTTP response: 'SSH-2\.0-OpenSSH'"):
         http1.parse_head(b"SSH-2.0-OpenSSH")
 
 
-def test_headers_may_arrive_in_pieces_and_the_body_with_them_is_kept() -> None:
+def test_headers_may_arrive_in_pieces_and_body_bytes_after_them_are_kept() -> None:
     client, server = socket.socketpair(type=socket.SOCK_SEQPACKET)  # this type keeps the boundaries between sends
     with client, server:
         server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r")
@@ -54,7 +54,7 @@ def test_headers_may_arrive_in_pieces_and_the_body_with_them_is_kept() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab", "2 bytes of the body missing"),
         (b"HTTP/1.1 200 OK\r\n" + b"x" * 20_000, "longer than 16384 bytes"),
     ],
-    ids=["in-the-head", "in-the-body", "endless-head"],
+    ids=["in-the-headers", "in-the-body", "endless-headers"],
 )
 def test_a_truncated_or_endless_response_is_an_error(
     ends: tuple[socket.socket, socket.socket], sent: bytes, error: str
@@ -67,7 +67,7 @@ def test_a_truncated_or_endless_response_is_an_error(
 
 
 def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.socket]) -> None:
-    """Bytes that came with the headers count, and later ones are awaited: the connection is then ready again."""
+    """Bytes that arrived with the headers count, too. The connection can then be used again."""
     client, server = ends
     body = b"x" * 5000
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + body)

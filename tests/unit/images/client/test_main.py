@@ -1,4 +1,4 @@
-"""The client's program: calls, responses, failures that it survives, and resources that it releases at the end."""
+"""The client's program: calls and responses, and the connections that it releases at the end."""
 
 import json
 import resource
@@ -17,13 +17,13 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading, Tool
 from tuneproof.lab.topology.program import Answered, Call, timed
 
-# The stand-in's threads do not hold a lock that a forked load would need.
+# The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 @pytest.fixture
-def able() -> Iterator[Loadgen]:
-    """Return the program's methods; everything that they hold is released after the test."""
+def client() -> Iterator[Loadgen]:
+    """Yield the program's methods; its connections are released after the test."""
     loadgen = Program()
     yield joined(Loadgen, loadgen)
     loadgen.close()
@@ -33,7 +33,7 @@ def reading(server: FakeNginx, count: int) -> SlowReading:
     return SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
 
 
-def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> None:
+def test_every_call_reports_its_duration_and_the_machines_cpu_shares(client: Loadgen) -> None:
     """Calls for the stall, tools, TLS and HTTP/2 are tested elsewhere."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
@@ -46,17 +46,17 @@ def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> Non
             bulk_downloads=1,
             trial="t",
         )
-        # The stand-in does not answer requests without a trial's name.
+        # FakeNginx does not answer requests without a trial's name.
         flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
         began_s = time.monotonic()
-        storm = timed(able.storm, **target, connections=3, wait_s=HANG_S)
-        started = timed(able.start_slow_readers, reading(server, 1))
-        slow = timed(able.end_slow_readers)
-        article = timed(able.one_by_one, protocol)
-        held = timed(able.hold, **target, path="/small.bin", count=2)
-        released = timed(able.release)
-        flows = timed(able.flows, **target, flows=(flow,))
-        gaps = timed(able.gaps, 0.01)
+        storm = timed(client.storm, **target, connections=3, wait_s=HANG_S)
+        started = timed(client.start_slow_readers, reading(server, 1))
+        slow = timed(client.end_slow_readers)
+        article = timed(client.one_by_one, protocol)
+        held = timed(client.hold, **target, path="/small.bin", count=2)
+        released = timed(client.release)
+        flows = timed(client.flows, **target, flows=(flow,))
+        gaps = timed(client.gaps, 0.01)
         took_s = time.monotonic() - began_s
     assert len(storm.answer.connect_ms) == 3
     assert started.answer is None
@@ -65,26 +65,26 @@ def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> Non
     assert (held.answer.held, released.answer) == (2, None)
     assert [answer.status for (connection,) in flows.answer for answer in connection.answers] == [200]
     assert 0 <= gaps.answer.lost_pct <= 100
-    told: tuple[Answered[Any], ...] = (storm, started, slow, article, held, released, flows, gaps)
-    for each in told:
+    answered: tuple[Answered[Any], ...] = (storm, started, slow, article, held, released, flows, gaps)
+    for each in answered:
         assert 0 <= each.machine.steal_pct <= each.machine.steal_pct + each.machine.busy_pct <= 100.001
     assert article.took_s > 0
     assert gaps.took_s >= 0.01
-    assert sum(each.took_s for each in told) <= took_s
+    assert sum(each.took_s for each in answered) <= took_s
 
 
 def test_every_function_takes_the_protocols_arguments() -> None:
     assert differences(Loadgen, Program()) == []
 
 
-def test_a_tool_is_selected_by_its_name(able: Loadgen) -> None:
+def test_an_unknown_tool_is_refused(client: Loadgen) -> None:
     load = Tool(tool="curl", address="127.0.0.1", port=1, path="/", concurrency=2, keep_alive=True, timeout_s=5)
-    assert "tool 'curl'" in refused(able.run_tool, load)
+    assert "tool 'curl'" in refused(client.run_tool, load)
 
 
 @pytest.fixture
 def file_limits() -> Iterator[tuple[int, int]]:
-    """Return this process's limits on open files, soft and hard; restore them after the test."""
+    """Yield this process's soft and hard limits on open files; restore them after the test."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     yield before
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -94,11 +94,11 @@ def file_limits() -> Iterator[tuple[int, int]]:
 def test_everything_held_is_released_at_the_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If a caller does not release connections, the next caller does not inherit them; a failed call does no harm.
+    """Connections that the caller has not released are closed, even after a failed call.
 
-    Slow readers would continue in the next trial, and the program would wait for them.
+    Slow readers would otherwise continue during the next trial, and the program would wait for them.
     """
-    # Another reference remains, so that the connections are not closed by its deletion.
+    # This reference remains, so that the garbage collector does not close the connections.
     loadgen = Program()
     monkeypatch.setattr(program, "Loadgen", lambda: loadgen)
     with FakeNginx(Behaviour(small_bytes=100)) as server:
@@ -118,7 +118,7 @@ def test_everything_held_is_released_at_the_end(
     assert (began["number"], began["answer"]) == (2, None)
 
 
-def test_the_soft_limit_of_open_files_is_raised_to_the_hard_one(file_limits: tuple[int, int]) -> None:
+def test_the_soft_limit_on_open_files_is_raised_to_the_hard_limit(file_limits: tuple[int, int]) -> None:
     """Ten thousand connections need more files than the usual 1024."""
     _, hard = file_limits
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))

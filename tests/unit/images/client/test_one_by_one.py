@@ -1,4 +1,4 @@
-"""The article's protocol against a stand-in for nginx."""
+"""The article's test against a stand-in for nginx."""
 
 import itertools
 from pathlib import Path
@@ -11,11 +11,11 @@ from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
-# The stand-in's threads do not hold a lock that a forked load would need.
+# The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
-def protocol(port: int, **changes: Any) -> RoundSeen:
+def run_round(port: int, **changes: Any) -> RoundSeen:
     """Run five fast requests next to two bulk downloads by default."""
     quick: dict[str, Any] = {
         "fast_path": "/small.bin",
@@ -28,10 +28,10 @@ def protocol(port: int, **changes: Any) -> RoundSeen:
     return one_by_one.run(Round(address="127.0.0.1", port=port, **{**quick, **changes}))
 
 
-def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
-    """The requested number of requests runs, never two at a time; the downloads end with the last request."""
+def test_fast_requests_run_one_after_another_next_to_the_downloads() -> None:
+    """At most one request runs at a time. The downloads end with the last request."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
-        answer = protocol(server.port)
+        answer = run_round(server.port)
         server.wait_for_open(0)
     records = answer.requests
     assert [record.complete for record in records] == [True] * 5
@@ -45,9 +45,9 @@ def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
 
 
 def test_an_unanswered_request_ends_and_the_next_one_starts() -> None:
-    """The request ends after the article's time limit; the downloads continue."""
+    """The request ends at its time limit. The downloads continue."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
-        answer = protocol(server.port, requests=2, timeout_s=0.25)
+        answer = run_round(server.port, requests=2, timeout_s=0.25)
     assert [record.complete for record in answer.requests] == [False, False]
     assert all(record.total_ms >= 250 for record in answer.requests)
     assert answer.bulk_seconds >= 0.5
@@ -56,7 +56,7 @@ def test_an_unanswered_request_ends_and_the_next_one_starts() -> None:
 
 def test_finished_downloads_are_not_started_again() -> None:
     with FakeNginx(Behaviour(bulk_bytes=100_000, silent_paths=("/small.bin",))) as server:
-        answer = protocol(server.port, requests=2, timeout_s=0.5)
+        answer = run_round(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
     # The bytes include the responses' headers.
     assert 200_000 < answer.bulk_bytes < 200_400
@@ -64,27 +64,27 @@ def test_finished_downloads_are_not_started_again() -> None:
     assert 0 < answer.bulk_seconds * 1e3 < last.at_ms + last.total_ms
 
 
-def test_without_downloads_the_requests_have_the_subject_to_themselves() -> None:
+def test_without_downloads_only_the_fast_requests_run() -> None:
     with FakeNginx(Behaviour()) as server:
-        answer = protocol(server.port, bulk_downloads=0)
+        answer = run_round(server.port, bulk_downloads=0)
     assert (len(answer.requests), answer.bulk_bytes) == (5, 0)
     assert {request.path for request in server.requests} == {"/small.bin"}
 
 
-def test_a_download_without_status_200_is_an_error_that_shows_it() -> None:
-    """A missing file must not look like a download that ended early."""
+def test_a_download_with_another_status_than_200_is_an_error_with_the_response() -> None:
+    """A missing file must not look like a download that has ended early."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     with (
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404}, silent_paths=("/small.bin",))) as server,
         pytest.raises(ConnectionError, match=r"bulk download answered with b'HTTP/1\.1 404"),
     ):
-        protocol(server.port, requests=1, timeout_s=0.5)
+        run_round(server.port, requests=1, timeout_s=0.5)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_without_a_listener_nothing_is_left_open() -> None:
+def test_without_a_listener_no_file_descriptor_stays_open() -> None:
     with closed_port() as port:
         before = len(list(Path("/proc/self/fd").iterdir()))
         with pytest.raises(ConnectionRefusedError):
-            protocol(port)
+            run_round(port)
         assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -1,4 +1,4 @@
-"""The loop probe shows a slow worker, and only that worker."""
+"""The loop probe shows the lag of a slow worker, and only on that worker."""
 
 import statistics
 import time
@@ -23,7 +23,7 @@ PAUSE_S = 0.004
 
 
 class Workers:
-    """A machine with its own clock, which only advances in select(); every worker answers after its delay."""
+    """A machine with a simulated clock, which advances in select(); every worker answers after its delay."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -34,7 +34,7 @@ class Workers:
     def select(
         self, readers: Sequence["Worker"], _writers: object, _failed: object, timeout_s: float
     ) -> tuple[list["Worker"], list[object], list[object]]:
-        """Return the connections that have answered, or wait for the first."""
+        """Return the connections with a response, or wait for the first response."""
         assert timeout_s >= 0
         first_s = min((worker.answers_at_s for worker in readers), default=NEVER_S)
         self.now_s = max(self.now_s, min(first_s, self.now_s + timeout_s))
@@ -46,15 +46,15 @@ class Worker:
         self._machine = machine
         self._delay_s = delay_s
         self._pause_every = pause_every
-        self.asked = 0
+        self.requests = 0
         self.answers_at_s = NEVER_S
 
     def sendall(self, request: bytes) -> None:
         """Send a request; sometimes the machine stops while sending, as if its CPU had been taken away."""
         assert request == PROBE
         assert self.answers_at_s == NEVER_S, "a probe was sent before the previous response arrived"
-        self.asked += 1
-        if self._pause_every and self.asked % self._pause_every == 0:
+        self.requests += 1
+        if self._pause_every and self.requests % self._pause_every == 0:
             self._machine.now_s += PAUSE_S
         self.answers_at_s = self._machine.now_s + self._delay_s
 
@@ -69,7 +69,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Workers:
     machine = Workers()
     monkeypatch.setattr(probe_module, "time", machine)
     monkeypatch.setattr(probe_module, "select", machine)
-    # The kernel of this imaginary machine does not stamp arrivals.
+    # The simulated kernel does not stamp arrivals.
     stamps = SimpleNamespace(arrived_s=lambda _connection, *, seen_s: seen_s)
     monkeypatch.setattr(probe_module, "ArrivalStamps", lambda _connections: stamps)
     return machine
@@ -90,8 +90,8 @@ def probed(machine: Workers, *delays_s: float, window_s: float) -> list[ProbeSam
     return list(samples.values())
 
 
-def test_a_delay_shows_only_on_its_worker(machine: Workers) -> None:
-    """Every lag is the worker's own delay, and does not delay the other worker's ticks."""
+def test_a_delay_appears_only_on_its_worker(machine: Workers) -> None:
+    """Every lag is the worker's own delay. The other worker's ticks are on time."""
     delayed, other = probed(machine, DELAY_S, 0.001, window_s=0.3)
     assert delayed.lag_ms == pytest.approx([30] * len(delayed.lag_ms))
     assert other.lag_ms == pytest.approx([1] * 30)
@@ -100,14 +100,14 @@ def test_a_delay_shows_only_on_its_worker(machine: Workers) -> None:
 
 
 def test_each_tick_is_either_answered_or_missed(machine: Workers) -> None:
-    """Nothing is queued while a response is outstanding, and each tick is counted."""
+    """No probe is queued while a response is outstanding."""
     (samples,) = probed(machine, 0.025, window_s=0.3)
-    assert samples.at_ms == pytest.approx([30 * turn for turn in range(10)])
+    assert samples.at_ms == pytest.approx([30 * number for number in range(10)])
     assert (len(samples.lag_ms), len(samples.late_ms), samples.missed_ticks) == (10, 10, 20)
 
 
 def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Workers) -> None:
-    """Without such probes, the longest stalls would be lost; the ticks until the response count as missed."""
+    """Otherwise the longest stalls would be lost. The ticks until the response count as missed."""
     delayed, other = probed(machine, 0.153, 0.001, window_s=0.05)
     assert delayed.lag_ms == pytest.approx([153])
     assert delayed.missed_ticks == 15
@@ -115,7 +115,7 @@ def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Worke
 
 
 def test_a_probe_interrupted_while_sending_is_left_out_and_counted(machine: Workers) -> None:
-    """The time at which it was sent is unknown, and so is its duration. All other probes are undisturbed."""
+    """The time at which it was sent is unknown, and so is its lag. The other probes are not affected."""
     worker = Worker(machine, 0.001, pause_every=3)
     (samples,) = probe(
         cast("dict[int, socket.socket]", {11: worker}),
@@ -124,7 +124,7 @@ def test_a_probe_interrupted_while_sending_is_left_out_and_counted(machine: Work
         interval_s=0.01,
         request=PROBE,
     ).values()
-    assert (worker.asked, samples.left_out) == (30, 10)
+    assert (worker.requests, samples.left_out) == (30, 10)
     assert samples.lag_ms == pytest.approx([1] * 20)
     assert len(samples.wake_ms) == len(samples.at_ms) == 20
 
@@ -152,8 +152,8 @@ def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, Pr
 
 
 @pytest.mark.parametrize("slow", [11, 12])
-def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
-    """A pause of this machine makes a lag longer; one between sending and reading the clock makes it shorter."""
+def test_over_real_connections_a_delay_appears_on_its_worker(slow: int) -> None:
+    """Pauses of this machine can make a lag longer or shorter, so only the order of the lags is checked."""
     samples = measured(Behaviour(delays_s={slow: DELAY_S}), window_s=0.5)
     delayed, other = samples if slow == 11 else reversed(samples)
     assert min(other.lag_ms) < statistics.median(delayed.lag_ms)
@@ -164,6 +164,6 @@ def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
 
 
 def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:
-    """A worker that died must not look like one that answers quickly."""
+    """A worker that has ended must not look like a fast one."""
     with pytest.raises(ConnectionError):
         measured(Behaviour(probes=2), window_s=1)

@@ -19,7 +19,7 @@ from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
 def slow(port: int, *, told: threading.Event, crowd: Crowd, **changes: Any) -> SlowReadersSeen:
-    """Run two slow readers of the bulk file until a condition is true."""
+    """Run slow readers until ``told`` is set: by default two, of the bulk file."""
     quick: dict[str, Any] = {"address": "127.0.0.1", "path": "/bulk.bin", "count": 2, "interval_s": 0.05}
     return crowds.read_slowly(SlowReading(port=port, **{**quick, **changes}), told, crowd)
 
@@ -29,13 +29,13 @@ def read_bytes(crowd: Crowd) -> int:
 
 
 def each_has(crowd: Crowd, least_bytes: int, *, readers: int = 2) -> bool:
-    """Tell whether this many readers have this much in their receive buffers."""
+    """Tell whether there are this many readers, each with this much in its receive buffer."""
     waiting = [crowds.unread_bytes(member.connection) for member in (*crowd.open.values(), *crowd.ended)]
     return len(waiting) == readers and min(waiting) >= least_bytes
 
 
 class Until(threading.Event):
-    """Ends readers as soon as a condition is true; after a fixed time, it might not be true yet."""
+    """An event that is set as soon as a condition is true; after a fixed time, it might not be true yet."""
 
     def __init__(self, is_so: Callable[[], bool]) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Until(threading.Event):
 
 
 def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
-    """Four bytes take four intervals; the rest waits in the receive buffers."""
+    """The rest waits in the receive buffers."""
     crowd = Crowd()
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
@@ -62,7 +62,7 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
 
 
 def test_a_download_that_the_server_has_ended_is_not_alive() -> None:
-    """The server's FIN is noticed although data waits before it, and that data counts."""
+    """The server's FIN is noticed behind unread data, which still counts."""
     crowd = Crowd()
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
         answer = slow(server.port, crowd=crowd, told=Until(lambda: len(crowd.ended) == 2))
@@ -96,10 +96,10 @@ def test_readers_without_a_listener_are_counted() -> None:
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
-# With the short interval, the start of the response has been read; with the long one, it is in the receive buffer.
+# At the short interval, the start of the response has been read; at the long one, it is in the receive buffer.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
-def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: float) -> None:
-    """An error page is short: it would not fill any buffer. No connection is left open."""
+def test_another_status_than_200_is_an_error_with_the_response(interval_s: float) -> None:
+    """A short error page would not fill nginx's buffers. No connection stays open."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     crowd = Crowd()
     told = Until(lambda: each_has(crowd, 1) and (read_bytes(crowd) > 0) == (interval_s < 1))
@@ -113,19 +113,19 @@ def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: flo
 
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
-    """Yield readers, none of which is running yet; close those that the test starts."""
+    """Yield slow readers that have not started; close them after the test."""
     readers = SlowReaders()
     yield readers
     readers.close()
 
 
 def begin(readers: SlowReaders, port: int) -> None:
-    """Let readers read in the background until they are ended."""
+    """Start two readers in the background."""
     readers.start(SlowReading(address="127.0.0.1", port=port, path="/bulk.bin", count=2))
 
 
-def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) -> None:
-    """The first set continues if a second one is refused; it is an error to end readers that are not running."""
+def test_only_one_set_of_readers_runs_in_the_background(background: SlowReaders) -> None:
+    """A second set is refused, and the first one continues. Readers that are not running cannot be ended."""
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
     with FakeNginx(Behaviour()) as server:

@@ -1,4 +1,4 @@
-"""Responses that stay open: chunks, compression, and what has arrived."""
+"""Responses that stay open: how much has arrived, with chunks and with compression."""
 
 import zlib
 from collections.abc import Iterable
@@ -11,26 +11,25 @@ CHUNKED = b"5;name=value\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
-def taken_apart(pieces: Iterable[bytes]) -> tuple[bytes, bool]:
+def decoded(pieces: Iterable[bytes]) -> tuple[bytes, bool]:
     """Return the decoded body, and whether its chunks have ended."""
     chunks = Chunks()
     return b"".join(map(chunks.add, pieces)), chunks.complete
 
 
 @pytest.mark.parametrize("size", range(1, len(CHUNKED) + 1))
-def test_chunks_are_decoded_in_whatever_pieces_they_arrive(size: int) -> None:
+def test_chunks_are_decoded_however_their_bytes_are_split(size: int) -> None:
     pieces = [CHUNKED[at : at + size] for at in range(0, len(CHUNKED), size)]
-    assert taken_apart(pieces) == (b"hello, world", True)
+    assert decoded(pieces) == (b"hello, world", True)
 
 
-def test_the_received_part_of_a_chunk_counts() -> None:
-    """The end of the chunk need not have arrived."""
-    assert taken_apart([b"5\r\nhel"]) == (b"hel", False)
+def test_a_part_of_a_chunk_is_decoded() -> None:
+    assert decoded([b"5\r\nhel"]) == (b"hel", False)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_compressed_data_counts_once_it_can_be_read(size: int) -> None:
-    """A flush of the compressor makes all earlier data readable; what the compressor keeps has not arrived."""
+def test_compressed_data_counts_once_it_can_be_decompressed(size: int) -> None:
+    """A flush makes all earlier data readable. Data that the compressor still keeps has not arrived."""
     compress = zlib.compressobj(wbits=31)
     first = compress.compress(b"hello" * 100) + compress.flush(zlib.Z_SYNC_FLUSH)
     kept = compress.compress(b"world" * 100)

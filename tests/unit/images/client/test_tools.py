@@ -34,7 +34,7 @@ Tue Jun 03 10:00:01 2025\t1748944801\t999\t31\t1030\t30
 
 
 def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Put a tool that runs a Python script into a folder on PATH; the tool's arguments are ``sys.argv``."""
+    """Write a tool that runs a Python script with the tool's arguments, and put it on PATH."""
     tool = folder / name
     tool.write_text(f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n{script}", encoding="utf-8")
     tool.chmod(0o755)
@@ -42,7 +42,7 @@ def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: 
 
 
 def test_ab_gets_all_settings_of_the_load() -> None:
-    """Options make it quiet, let it continue after resets, and write the times to a file; keepalive is optional."""
+    """It prints no progress, continues after resets, and writes the times to a file. Keepalive is optional."""
     assert ab_command(AB, times=Path("/t/times.tsv")) == [
         *("ab", "-q", "-r", "-n", "1000", "-c", "100", "-s", "30", "-g", "/t/times.tsv"),
         URL,
@@ -51,17 +51,17 @@ def test_ab_gets_all_settings_of_the_load() -> None:
 
 
 def test_wrk_closes_connections_unless_keepalive_is_requested() -> None:
-    """Keepalive is wrk's default, and wrk has no option to turn it off."""
+    """Keepalive is wrk's default, without an option to disable it."""
     keeping = ["wrk", "-t1", "-c100", "-d10s", "--timeout", "30s", "--latency"]
     assert wrk_command(replace(WRK, keep_alive=True)) == [*keeping, URL]
     assert wrk_command(WRK) == [*keeping, "-H", "Connection: close", URL]
 
 
-def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More threads would only wait for each other; wrk rejects fewer connections than threads."""
+def test_wrk_has_at_most_as_many_threads_as_cpus_and_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More threads than CPUs would wait for each other, and wrk rejects more threads than connections."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(12)))
-    asked = {8: 8, 64: 12}
-    assert {n: wrk_command(replace(WRK, threads=n))[1] for n in asked} == {n: f"-t{of}" for n, of in asked.items()}
+    threads = {8: 8, 64: 12}
+    assert {n: wrk_command(replace(WRK, threads=n))[1] for n in threads} == {n: f"-t{of}" for n, of in threads.items()}
     assert wrk_command(replace(WRK, threads=8, concurrency=3))[1] == "-t3"
 
 
@@ -73,16 +73,16 @@ def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.M
         (replace(AB, tool="curl"), "tool 'curl'"),
     ],
 )
-def test_an_incomplete_load_is_rejected(load: Tool, reason: str) -> None:
-    """A missing number is not replaced with an invented one."""
+def test_an_incomplete_load_or_an_unknown_tool_is_rejected(load: Tool, reason: str) -> None:
+    """The numbers have no defaults."""
     with pytest.raises(ValueError, match=reason):
         run(load)
 
 
-def test_the_times_of_individual_requests_are_in_the_third_and_fifth_column() -> None:
-    """They are connect time and total time. Rows are in any order; spaces in the first column do not separate columns.
+def test_connect_and_total_times_are_read_from_the_third_and_fifth_column() -> None:
+    """Rows may be in any order, and the first column contains spaces.
 
-    A connect of a second is a long one, because a lost SYN is repeated then; a millisecond less is not.
+    A connect of exactly a second counts as long, since a lost SYN is repeated after a second.
     """
     assert ab_times(GNUPLOT) == AbTimes(
         connect_ms={"p50": 1.0, "p99": 1000.0, "max": 1000.0},
@@ -91,8 +91,8 @@ def test_the_times_of_individual_requests_are_in_the_third_and_fifth_column() ->
     )
 
 
-def test_percentiles_are_values_that_occurred() -> None:
-    """The 99th of a hundred requests is not the longest; each column is sorted separately."""
+def test_percentiles_are_measured_values() -> None:
+    """Of a hundred requests, the 99th percentile is not the longest. Each column is sorted separately."""
     rows = [f"x	1	{1000 * number}	0	{100 - number}	0" for number in range(1, 101)]
     times = ab_times("\n".join([GNUPLOT.splitlines()[0], *rows]))
     assert times.connect_ms == {"p50": 50_000, "p99": 99_000, "max": 100_000}
@@ -104,14 +104,14 @@ def test_percentiles_are_values_that_occurred() -> None:
     ["", GNUPLOT.replace("ctime", "dtime"), GNUPLOT.splitlines()[0]],
     ids=["empty", "other-columns", "no-requests"],
 )
-def test_other_columns_are_an_error(text: str) -> None:
-    """Another version's file must not be read as this one's, and an empty one gives no times."""
+def test_other_columns_and_missing_rows_are_an_error(text: str) -> None:
+    """Another version of ab may write other columns."""
     with pytest.raises(CannotDoError, match="ab wrote unexpected columns, or no rows"):
         ab_times(text)
 
 
 @pytest.mark.parametrize("asked", [AB, WRK], ids=lambda asked: asked.tool)
-def test_a_run_returns_its_report_and_with_ab_also_its_times(
+def test_a_run_returns_its_report_and_for_ab_also_the_times(
     asked: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\n" if asked == AB else ""
@@ -120,7 +120,7 @@ def test_a_run_returns_its_report_and_with_ab_also_its_times(
 
 
 def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both of its outputs are searched: ab writes its reason to standard error."""
+    """Both output streams are shown, since ab writes its reason to standard error."""
     script = "print('Benchmarking', flush=True)\nsys.exit('apr_socket_connect(): Connection refused (111)')\n"
     fake_tool("ab", tmp_path, monkeypatch, script)
     with pytest.raises(
@@ -130,7 +130,7 @@ def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeyp
 
 
 def test_a_missing_tool_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's image contains both tools; other machines may not."""
+    """Outside the client's image, the tools may be missing."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotDoError, match="wrk is not installed"):
         run(WRK)

@@ -1,4 +1,4 @@
-"""A whole trial of the client against a stand-in for nginx, through to the library's observation."""
+"""A whole trial of the client against a stand-in for nginx, up to the lab's observation."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import BulkSamples, Trial, Went, Window
 
-# The stand-in's threads do not hold a lock that a forked load would need.
+# The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
@@ -84,14 +84,14 @@ def test_a_trial_without_loads_only_probes() -> None:
 # The client's process and its sockets end with the error; in this process, the garbage collector closes them.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) -> None:
-    """A missing bulk file is an error with its reason, not a trial without load."""
+    """A missing bulk file must not become a trial without load."""
     with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, pytest.raises(ChildProcessError):
         trial(server, bulk_per_worker=(1, 0))
     assert "bulk download answered with b'HTTP/1.1 404" in capfd.readouterr().err
 
 
 def test_a_trial_without_probes_runs_only_the_loads() -> None:
-    """Downloads and fast requests are the same as with probes, and a worker without downloads gets no requests."""
+    """A worker without downloads gets no requests after the search."""
     with FakeNginx(Behaviour()) as server:
         prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
         server.wait_for_open(3)
@@ -100,7 +100,7 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
         window = measure(prepared, start_s=start_s).window
         assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
-        # The only such request is the last one, to the worker that must delete downloads.
+        # The only probe request is the last one, to the worker that must delete downloads.
         assert server.requests[-1].path == "/probe"
         assert server.workers_asked_for("/probe")[asked:] == [12]
     assert window is not None
@@ -115,7 +115,7 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
 
 @pytest.mark.parametrize(("fast_rate_hz", "paths"), [(50.0, ["/small.bin"] * 15), (0.0, [])])
 def test_without_probes_and_downloads_workers_are_not_searched_for(fast_rate_hz: float, paths: list[str]) -> None:
-    """Even with nothing to do, the trial lasts until the end of the window."""
+    """Even without any load, the trial lasts until the end of the window."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server, probes=False, fast_rate_hz=fast_rate_hz)
     assert (window.workers, window.probe, window.bulk) == ((), (), None)
@@ -136,7 +136,7 @@ def test_the_window_starts_at_the_given_time() -> None:
 
 
 def test_an_unprepared_or_late_trial_is_not_run() -> None:
-    """Part of the window would be taken for the whole. The trial's connections are closed; it can be prepared again."""
+    """A part of the window must not count as the whole. Its connections are closed, and it can be prepared again."""
     trials = Trials()
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         for settle_s, runs in ((-0.2, False), (0.1, True)):
@@ -155,7 +155,7 @@ def test_a_prepared_trial_replaces_the_previous_one() -> None:
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         ready_s = trials.prepare(spec(server, trial="a-b1", bulk_per_worker=(3, 0), baseline_s=0.1))
-        assert began_s + 0.1 <= ready_s <= time.monotonic(), "the window's start is on another clock"
+        assert began_s + 0.1 <= ready_s <= time.monotonic(), "the time should be on this machine's clock"
         server.wait_for_open(5)
         trials.prepare(spec(server, trial="b-b1", bulk_per_worker=(1, 0)))
         server.wait_for_open(3)

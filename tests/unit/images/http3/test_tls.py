@@ -1,4 +1,4 @@
-"""TLS clients that count their packets and ClientHellos."""
+"""TLS clients that count their ClientHellos."""
 
 import ssl
 
@@ -38,7 +38,7 @@ def test_client_hellos_in_a_flight_are_counted(flight: bytes, expected: int) -> 
 
 
 def test_an_openssl_without_post_quantum_groups_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise, a classic ClientHello would be counted."""
+    """Otherwise, a ClientHello without such a group would be counted."""
     monkeypatch.setattr(ssl, "OPENSSL_VERSION_INFO", (3, 0, 0, 0, 0))
     with pytest.raises(CannotDoError, match="no post-quantum groups"):
         tls.ask(("127.0.0.1", 9), TlsRequest())

@@ -1,4 +1,4 @@
-"""A netadmin container's responses, method by method, with an imaginary wire."""
+"""The responses of a netadmin container's agent, with a fake wire."""
 
 import io
 import json
@@ -35,7 +35,7 @@ SINGLE = {"egress": True, "ingress": False}
 
 
 class FakeWire:
-    """Answers like a wire, and remembers the order of its calls."""
+    """A wire that records its calls."""
 
     def __init__(self) -> None:
         self.alive = True
@@ -47,14 +47,14 @@ class FakeWire:
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the requested figures as if they had been read back, as guest.py does."""
-        # The text passes through a serial line.
+        # The text is sent over a serial line.
         ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
         assert task == "shape"
         return dict(figures)
 
     def lead_through(self, *, through: bool) -> None:
-        """Remember whether the role's frames go through the wire."""
+        """Record whether the role's frames go through the wire."""
         self.done.append("through" if through else "past")
 
     def raise_(self) -> float:
@@ -63,7 +63,7 @@ class FakeWire:
 
 
 @pytest.fixture
-def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def switches(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Return the calls that switched segmentation on the role's link; only the image contains the real code."""
     states: list[bool] = []
 
@@ -81,13 +81,13 @@ def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable
     monkeypatch.setitem(sys.modules, "images.netadmin.netadmin.offloads", fake)
 
 
-def served(agent: Agent, *questions: Call) -> list[object]:
+def served(agent: Agent, *calls: Call) -> list[object]:
     """Return the responses to calls, or the errors in their place; calls are numbered from 7."""
     out = io.StringIO()
-    answers(agent).serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], out)
-    told = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert [plain["number"] for plain in told] == [7 + index for index in range(len(questions))]
-    parsed = [question.parse_answer(plain) for question, plain in zip(questions, told, strict=True)]
+    answers(agent).serve([f"{call.line(7 + index)}\n" for index, call in enumerate(calls)], out)
+    responses = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [plain["number"] for plain in responses] == [7 + index for index in range(len(calls))]
+    parsed = [call.parse_answer(plain) for call, plain in zip(calls, responses, strict=True)]
     return [each if isinstance(each, str) else each.answer for each in parsed]
 
 
@@ -96,14 +96,14 @@ def agent(wire: "Wire | None" = None) -> Agent:
     return Agent(wire, links.Greeting())
 
 
-@pytest.mark.usefixtures("switched")
-def test_every_response_carries_its_calls_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("switches")
+def test_every_call_gets_its_response(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
     monkeypatch.setattr(native, "why_impossible", lambda: "no netem")
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")
     fake = FakeWire()
     fake.alive = False
-    told = served(
+    responses = served(
         Agent(fake.wire, links.Greeting(ready_s=0.5)),
         Call.of(Program.greet),
         Call.of(Program.status),
@@ -113,7 +113,7 @@ def test_every_response_carries_its_calls_number(tmp_path: Path, monkeypatch: py
         Call.of(Program.shapers),
         Call.of(Program.switch_segmentation, False),
     )
-    assert told == [
+    assert responses == [
         links.Greeting(ready_s=0.5),
         False,
         None,
@@ -125,7 +125,7 @@ def test_every_response_carries_its_calls_number(tmp_path: Path, monkeypatch: py
 
 
 def test_an_agent_with_a_wire_that_did_not_start_reports_the_reason() -> None:
-    """The reason is given each time the greeting is requested."""
+    """Each request for the greeting gets the reason."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
     assert served(failed, Call.of(Program.greet), Call.of(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
@@ -144,17 +144,17 @@ def test_an_agent_with_a_wire_that_did_not_start_reports_the_reason() -> None:
 def test_a_failing_call_gets_a_response_and_the_next_one_is_handled(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No caller waits for a response that does not come."""
+    """The caller waits for a response to every call."""
 
     def fail(*_: object) -> dict[str, Any]:
         raise error
 
     monkeypatch.setattr(native, "shape", fail)
-    told = served(agent(), Call.of(Program.shape, EGRESS, SINGLE), Call.of(Program.greet))
-    assert told == [str(error), links.Greeting()]
+    responses = served(agent(), Call.of(Program.shape, EGRESS, SINGLE), Call.of(Program.greet))
+    assert responses == [str(error), links.Greeting()]
 
 
-def test_a_link_without_a_wire_is_always_up() -> None:
+def test_a_link_without_a_wire_always_counts_as_up() -> None:
     """Native shaping lasts as long as the kernel runs."""
     assert served(agent(), Call.of(Program.status), Call.of(Program.revive)) == [True, None]
 
@@ -162,29 +162,29 @@ def test_a_link_without_a_wire_is_always_up() -> None:
 @pytest.mark.parametrize(
     ("wanted", "where"), [(EGRESS, "through"), (INGRESS, "through"), (NOTHING, "past")], ids=["egress", "ingress", "no"]
 )
-@pytest.mark.usefixtures("switched")
+@pytest.mark.usefixtures("switches")
 def test_only_a_shaped_link_goes_through_the_wire(wanted: links.Impairments, where: str) -> None:
-    """The link is shaped first, so no frame passes through a wire with other settings."""
+    """The link is shaped first, so that no frame passes through a wire with other settings."""
     fake = FakeWire()
     (answer,) = served(agent(fake.wire), Call.of(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
     assert answer == wanted
 
 
-def test_without_a_wire_the_roles_own_link_is_shaped(switched: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ("eth0", EGRESS)
-    monkeypatch.setattr(native, "shape", lambda *given: INGRESS if given == asked else NOTHING)
+def test_without_a_wire_the_roles_own_link_is_shaped(switches: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = ("eth0", EGRESS)
+    monkeypatch.setattr(native, "shape", lambda *given: INGRESS if given == expected else NOTHING)
     assert served(agent(), Call.of(Program.shape, EGRESS, WHOLE)) == [INGRESS]
-    assert switched == []
+    assert switches == []
 
 
-def test_segmentation_is_switched_only_when_its_setting_changes(switched: list[bool]) -> None:
-    """Segmentation is on at first."""
+def test_segmentation_is_switched_only_when_its_setting_changes(switches: list[bool]) -> None:
+    """Segmentation is on at the start."""
     one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
         served(one, Call.of(Program.shape, EGRESS, per_packet))
     served(one, Call.of(Program.switch_segmentation, True), Call.of(Program.switch_segmentation, False))
-    assert switched == [False, True, False]
+    assert switches == [False, True, False]
 
 
 def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,18 +193,18 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
     def fail(_names: Collection[str], *, on: bool) -> None:
         tried.append(on)
-        raise RuntimeError("eth0 does not obey")
+        raise RuntimeError("eth0 refuses")
 
     fake_offloads(monkeypatch, fail)
     off = Call.of(Program.switch_segmentation, False)
     for answer in served(agent(), off, off):
         assert isinstance(answer, str)
-        assert "eth0 does not obey" in answer
+        assert "eth0 refuses" in answer
     assert tried == [False, False]
 
 
 def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel's last lines give the reason for its end; bytes that are not text do not hide them."""
+    """A kernel's last lines contain the reason for its end, even after invalid bytes."""
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
@@ -215,7 +215,7 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_half_open_connections_come_from_a_separate_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If this process fails, its own error is returned."""
+    """An error in this process is returned as its own error."""
 
     def flood(address: str, *, port: int, count: int) -> HalfOpened:
         if port != 8000:

@@ -1,4 +1,4 @@
-"""A capture keeps the newest packets, complete, and never more than allowed."""
+"""A capture keeps the newest packets, up to a limit in bytes."""
 
 from io import BytesIO
 
@@ -17,8 +17,8 @@ def test_the_newest_packets_are_kept(count: int) -> None:
     assert list(kept.records) == records[-10:]
 
 
-def test_records_of_different_sizes_share_the_room() -> None:
-    """A large record replaces several; a record that is larger than the room is not kept."""
+def test_a_large_record_replaces_several_small_ones() -> None:
+    """A record that is larger than the limit is not kept."""
     kept = Newest(most_bytes=10)
     for one in (b"aa", b"bb", b"cc", b"ddddddd"):
         kept.add(one)
@@ -27,8 +27,8 @@ def test_records_of_different_sizes_share_the_room() -> None:
     assert not kept.records
 
 
-def test_the_file_contains_the_packets_and_the_number_that_the_kernel_dropped() -> None:
-    """Here, explain's parser reads the file."""
+def test_the_file_contains_the_packets_and_how_many_the_kernel_dropped() -> None:
+    """The parser of explain reads the file."""
     packet = record(b"frame", time_ns=1_700_000_000_123_456_789, snap_bytes=3)
     reader = PacketReader(BytesIO(b"".join([*head(snap_bytes=3), packet, dropped(12)])))
     assert list(reader) == [(1_700_000_000_123_456_789, 1, b"fra", 5)]

@@ -1,4 +1,4 @@
-"""Half-open connections: their source addresses, and the content of the frames."""
+"""Half-open connections: their source addresses, and the frames that cause them."""
 
 import errno
 import ipaddress
@@ -24,7 +24,7 @@ def frames(sources: Sequence[str], *, count: int) -> list[Ether]:
 
 
 class FakeLink:
-    """A packet socket with a queue that is sometimes full; it remembers what was sent."""
+    """A packet socket with errors for the first frames; it records the others."""
 
     def __init__(self, *errors: int) -> None:
         self._errors = list(errors)
@@ -64,7 +64,7 @@ def test_a_full_subnet_has_no_source() -> None:
 
 
 def test_every_frame_is_a_syn_to_the_server() -> None:
-    """Frames have no other flag and no data, and their checksums are correct."""
+    """It has no other flag and no data, and its checksums are correct."""
     (frame,) = frames(["172.18.255.254"], count=1)
     assert (frame.src, frame.dst) == (OWN_MAC, SERVER_MAC)
     assert (frame[IP].src, frame[IP].dst) == ("172.18.255.254", "172.18.0.3")
@@ -76,14 +76,14 @@ def test_every_frame_is_a_syn_to_the_server() -> None:
 
 
 def test_sources_alternate_and_every_syn_has_its_own_port() -> None:
-    """The server must not take any two SYNs for one connection."""
+    """For the server, no two SYNs may belong to the same connection."""
     found = [(frame[IP].src, frame[TCP].sport) for frame in frames(["172.18.255.254", "172.18.255.253"], count=5)]
     assert [source[-3:] for source, _ in found] == ["254", "253", "254", "253", "254"]
     assert len({port for _, port in found}) == 5
 
 
 @pytest.mark.parametrize("count", [-1, 0, 64513])
-def test_more_syns_than_ports_or_none_are_rejected(count: int) -> None:
+def test_fewer_syns_than_one_or_more_than_ports_are_rejected(count: int) -> None:
     with pytest.raises(ValueError, match=f"{count} SYNs are asked for; it can be 1 to 64512"):
         frames(["172.18.255.254"], count=count)
 
@@ -95,21 +95,23 @@ def test_the_subnet_is_the_interfaces_own() -> None:
 
 
 def test_sending_waits_for_a_full_queue() -> None:
-    """No SYN is lost on the way out, and none overtakes another."""
+    """All SYNs are sent, in order."""
     link = FakeLink(errno.ENOBUFS, errno.ENOBUFS)
     half_open._send(link.socket, [b"first", b"second"])
     assert link.sent == [b"first", b"second"]
 
 
 @pytest.mark.parametrize(
-    ("errors", "told"),
+    ("errors", "message"),
     [([errno.ENOBUFS] * 9, "eth0 did not take 1 frames within 0 s"), ([errno.ENETDOWN], "send")],
     ids=["queue-stays-full", "link-down"],
 )
-def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sending ends after a while, and at once if the link is down."""
+def test_a_link_that_accepts_no_frame_is_an_error(
+    errors: list[int], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sending ends after a time limit, or at once if the link is down."""
     monkeypatch.setattr(half_open, "_WITHIN_S", 0.0)
-    with pytest.raises(OSError, match=told):
+    with pytest.raises(OSError, match=message):
         half_open._send(FakeLink(*errors).socket, [b"frame"])
 
 
@@ -119,7 +121,7 @@ def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, mon
         ("192.0.2.1", "192.0.2.1 is not in 172.18.0.0/16, the subnet of eth0"),
         ("172.18.0.3", "no MAC address is known for 172.18.0.3"),
     ],
-    ids=["elsewhere", "nobody"],
+    ids=["other-subnet", "no-mac-address"],
 )
 def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
     own = ipaddress.IPv4Interface("172.18.0.2/16")
@@ -130,7 +132,7 @@ def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch
 
 
 def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report contains their number, the time, and the invented addresses, which do not outnumber the SYNs."""
+    """The report contains their number, the time, and the first and the last source. Each source sends a SYN."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)

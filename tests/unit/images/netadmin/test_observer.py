@@ -15,8 +15,8 @@ from tuneproof.explain.parse.counters import proc_net, softnet
 from tuneproof.lab.protocol.observer import ProcessTexts
 
 
-def test_counters_of_this_machine_are_returned_with_their_time() -> None:
-    """The library can read the running kernel's files."""
+def test_the_counters_of_this_machine_are_returned_with_the_time() -> None:
+    """The lab's parsers read the running kernel's files."""
     before_s = time.monotonic()
     answer = remote(Observer(FakeDiag().open, proc=PROC)).counters()
     assert before_s <= answer.at_s <= time.monotonic()
@@ -26,8 +26,8 @@ def test_counters_of_this_machine_are_returned_with_their_time() -> None:
     assert cpus.counters
 
 
-def test_workers_are_returned(proc: Proc) -> None:
-    """Workers are in ascending order; the master may belong to another user, and then cannot be read."""
+def test_the_files_of_all_workers_are_returned(proc: Proc) -> None:
+    """Workers are in ascending order, and the master's files are not needed: it may belong to another user."""
     proc.add_nginx()
     before_s = time.monotonic()
     answer = remote(Observer(FakeDiag().open, proc=proc.folder)).workers()
@@ -37,16 +37,16 @@ def test_workers_are_returned(proc: Proc) -> None:
     )
 
 
-def test_a_process_table_without_nginx_and_workers_that_count_no_calls_are_errors(proc: Proc) -> None:
-    """A table without nginx belongs to another namespace, so an empty list would mean nothing."""
+def test_a_missing_nginx_and_a_missing_record_are_errors(proc: Proc) -> None:
+    """Without nginx, the observer is in another PID namespace, and an empty list of workers would be wrong."""
     observer = remote(Observer(FakeDiag().open, proc=proc.folder))
     assert refused(observer.workers) == "no process here is titled 'nginx: master process'"
     proc.add_nginx()
     assert refused(observer.calls) == "RecordError: process 9 keeps no record"
 
 
-def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters and status files are unchanged; sockets have the format of ss."""
+def test_counters_sockets_and_processes_are_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of counters and processes are unchanged. Sockets are printed by ss."""
     proc.add_nginx()
     (proc.folder / "net").mkdir(exist_ok=True)
     for name in ("netstat", "snmp"):
@@ -79,7 +79,7 @@ def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatc
 def test_a_signal_reaches_its_processes(
     name: str, to: str, reached: list[int], error: str | None, proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that shuts down counts, too; a newly forked worker has the master's title until it sets its own."""
+    """A worker that shuts down is a worker, too. A new worker has the master's title until it sets its own."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -95,7 +95,7 @@ def test_a_signal_reaches_its_processes(
     assert sent == [(pid, signal.Signals[f"SIG{name}"]) for pid in reached]
 
 
-def test_masters_count_as_waiting_if_each_of_them_waits(proc: Proc) -> None:
+def test_masters_wait_if_each_of_them_waits(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert remote(observer).masters_wait()
     masks = "SigPnd:\t0\nShdPnd:\t0\nSigBlk:\t{}\n"

@@ -1,4 +1,4 @@
-"""The samples that the observer takes on its own, at a steady rate."""
+"""The samples that the observer takes in the background at a steady rate."""
 
 import threading
 import time
@@ -15,12 +15,12 @@ from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, P
 from tests.support.joined import refused
 from tuneproof.lab.protocol.observer import WatchSample
 
-# A port, and an interval that is so long that the first sample is the only one.
+# The interval is so long that only the first sample is taken.
 LONG: Final = (PORT, 60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
-    """Samples contain memory and queues with their times. Another watch may start afterwards, with another port."""
+    """Samples contain the time, memory and queues. Another watch may start afterwards, with another port."""
     proc.add_nginx()
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
@@ -50,7 +50,7 @@ def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
 
 
 class FakeTime:
-    """A clock that moves only during a wait, and the event that a watch waits for."""
+    """A clock that advances only during waits, and the event for which a watch waits."""
 
     def __init__(self, *, waits: int, early_s: float = 0.0) -> None:
         self.now_s = 100.0
@@ -67,7 +67,7 @@ class FakeTime:
         return self._waits_left == 0
 
     def set(self) -> None:
-        """Do nothing: the event happens on its own."""
+        """Do nothing: the event is set after the last wait."""
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ class FakeTime:
 def test_a_watch_keeps_its_schedule(
     early_s: float, durations_s: list[float], times_s: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The duration of a sample does not delay the next ones; missed samples do not follow in a burst."""
+    """The duration of a sample does not delay later ones. Missed samples are not taken later."""
     fake = FakeTime(waits=len(times_s), early_s=early_s)
     monkeypatch.setattr(observer_module, "time", fake)
     threads = types.SimpleNamespace(Event=lambda: fake, Thread=threading.Thread)
@@ -98,19 +98,19 @@ def test_a_watch_keeps_its_schedule(
     assert [sample.at_s for sample in samples] == pytest.approx(times_s)
 
 
-def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
+def test_only_one_watch_runs_at_a_time(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(remote(observer).watched) == "no watch was started"
     remote(observer).watch(*LONG)
     assert refused(remote(observer).watch, *LONG) == "a watch runs already"
-    # There is always one sample to look at, and nothing waits for the next.
+    # The first sample is taken at once, and the end does not wait for the next one.
     assert len(remote(observer).watched()) == 1
     assert refused(remote(observer).watched) == "no watch was started"
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -0.05])
 def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) -> None:
-    """A watch without pauses would leave the subject no CPU."""
+    """A watch without pauses would take nginx's CPU time."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     error = refused(remote(observer).watch, PORT, interval_s)
     assert error == f"{interval_s} s is not a valid time between two samples"
@@ -118,7 +118,7 @@ def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) 
 
 
 def test_a_failed_watch_is_reported_at_its_end(proc: Proc) -> None:
-    """Otherwise, half of the samples would be taken for all of them. The next watch is not affected."""
+    """Otherwise, incomplete samples would count as complete. The next watch is not affected."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)

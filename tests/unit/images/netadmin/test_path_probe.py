@@ -1,4 +1,4 @@
-"""A path is probed and loaded between two agents: here over the loopback interface, where nothing is lost."""
+"""Probes and loads between two agents, over the loopback interface, which loses nothing."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ def plan(port: int, **changes: Any) -> ProbePath:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Return the first of three unused ports; the loopback interface replaces the role's link."""
+    """Return the first of three unused ports, and let the loopback interface replace the role's link."""
     monkeypatch.setattr(load_path, "arrives_on", lambda: "lo")
     # Other test processes use other ports, so that none takes this port between the check and its use.
     begin = os.getpid() % 3000
@@ -49,14 +49,14 @@ def port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @contextmanager
 def answering(port: int) -> Iterator[Callable[[], None]]:
-    """Answer one leader in a thread; inside the context, its result can be awaited."""
+    """Answer one leader in a thread; the yielded function waits for the end."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(answer_probes, port)
         yield lambda: future.result(timeout=30)
 
 
 def probed(port: int, **changes: Any) -> PathSeen:
-    """Probe the loopback interface; return the leader's result, once the other agent has ended."""
+    """Probe the loopback interface; return the leader's result after the other agent has ended."""
     with answering(port) as answered:
         seen = probe_path(plan(port, **changes))
         answered()
@@ -64,7 +64,7 @@ def probed(port: int, **changes: Any) -> PathSeen:
 
 
 def test_every_probe_comes_back_with_its_times(port: int) -> None:
-    """Each probe comes back once, in order; its round trip is not shorter than both ways together."""
+    """Each probe comes back once, in order. Its round trip is not shorter than both ways together."""
     seen = probed(port)
     assert (seen.sent, seen.loads) == (50, {})
     assert len(seen.late) == 50
@@ -97,16 +97,16 @@ def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.Mon
     stand_in = types.SimpleNamespace(monotonic=clock.__next__, monotonic_ns=time.monotonic_ns, time_ns=time.time_ns)
     monkeypatch.setattr(path_probe, "time", stand_in)
     with path_probe._udp(port) as leader:
-        # Its probes come back at once.
+        # The socket receives its own probes.
         leader.connect(("127.0.0.1", port))
         late, back = path_probe._send_probes(leader, plan(port, interval_s=0.002, linger_s=0.01), packets=20)
     assert [number for number, _, _ in back] == list(range(20))
-    # The first was on time; the others were due during the five seconds.
+    # The first was on time; the others were due during the pause of five seconds.
     assert late == [0, *(pytest.approx(5_000_000 - 2000 * number, abs=1) for number in range(1, 20))]
 
 
-def test_a_late_receiver_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A probe arrives when the kernel takes it from the link, by the kernel's clock; here, it is read 300 ms later."""
+def test_a_late_reader_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe arrives when the kernel takes it from the link. Here, it is read 300 ms later."""
     clocks = types.SimpleNamespace(time_ns=lambda: 1_000_300_000_000, monotonic_ns=lambda: 50_300_000_000)
     monkeypatch.setattr(path_probe, "time", clocks)
     stamp = (socket.SOL_SOCKET, path_probe._SO_TIMESTAMPNS, path_probe._TIMESPEC.pack(1000, 0))
@@ -119,10 +119,7 @@ def test_a_kernel_that_reports_no_arrival_is_an_error() -> None:
 
 
 def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
-    """Slightly more than the link's nominal rate is offered, and the interface carries all of it and other traffic.
-
-    A pause of the machine may fall into the window: half of the window would be a long one.
-    """
+    """Slightly more than the nominal rate is offered, and the interface also carries other traffic."""
     load = LoadPlan(seconds=0.6, rate_bytes_per_s=RATE_BYTES_PER_S, stream=False)
     seen = probed(port, loads={"egress": load, "ingress": load})
     assert set(seen.loads) == {"egress", "ingress"}
@@ -130,7 +127,7 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
         assert points[0] == (0, 0)
         assert list(points) == sorted(points)
         at_us, arrived = points[-1]
-        # A pause of the machine may fall into the window; afterwards, delayed data arrives at once.
+        # The machine may pause in the window, but hardly for half of it.
         assert arrived / at_us * 1e6 > 0.5 * RATE_BYTES_PER_S
 
 
@@ -159,8 +156,8 @@ def test_an_agent_that_leaves_during_a_measurement_is_an_error(port: int) -> Non
         leaving.result(timeout=30)
 
 
-def test_a_missing_agent_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the two waits a while, since both are called at the same time."""
+def test_a_missing_agent_at_the_other_end_is_an_error_after_a_while(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the two waits for the other, since both are called at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
     with pytest.raises(ConnectionRefusedError):
         probe_path(plan(port))
@@ -194,12 +191,12 @@ veth0eth0:  5       6    0    0    0     0          0         0    7       8    
 def test_received_bytes_and_frames_are_the_interfaces_first_columns(
     interface: str, bytes_and_frames: tuple[int, int]
 ) -> None:
-    """A large counter touches the colon; a longer name with the same end is another interface."""
+    """There is no space between the colon and a large counter. A longer name with the same end is another interface."""
     assert received(DEVICES, interface) == bytes_and_frames
 
 
 def test_an_unknown_interface_is_an_error() -> None:
-    """An unknown interface would look like a link that carries nothing."""
+    """Otherwise, it would look like a link that carries nothing."""
     with closing(Counter("wlan77")) as counter, pytest.raises(OSError, match=r"^there is no interface wlan77$"):
         counter.read()
 
@@ -214,7 +211,7 @@ def test_arrivals_are_counted_after_netem(links: list[str], last: str, monkeypat
 
 
 class Readings:
-    """A clock and a counter that are read in turns."""
+    """A clock and a counter that are read alternately."""
 
     def __init__(self, *rows: tuple[float, float, int, int], usual_s: float = 0.00001) -> None:
         self._usual_s = usual_s
@@ -247,7 +244,7 @@ SLOW = (1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7)
         (SEEN, 0.00001, None, [[0, 0], [2000, 2000], [14000, 6000]]),
         # Two frames of 1000 bytes are 1868 of payload, in segments of 660 with 66 of headers each.
         (SEEN, 0.00001, 660, [[0, 0], [2000, 2055], [14000, 6310]]),
-        # With a fixed limit, no reading would be quick enough on an emulated CPU: the link would seem to carry nothing.
+        # With a fixed limit, no reading on an emulated CPU would be fast enough: the link would seem to carry nothing.
         (SLOW, 0.0004, None, [[0, 0], [4000, 2000]]),
         (SLOW, 0.0001, None, []),
         ((), 0.00001, None, []),
@@ -261,7 +258,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
     points: list[list[int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A reading that is slower than usual has no exact time; a reading without new data shows nothing."""
+    """A reading that is slower than usual has no exact time, and a reading without new data adds no point."""
     readings = Readings(*rows, usual_s=usual_s)
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0, segment_bytes=segment_bytes)  # type: ignore[arg-type] # reads alike
@@ -271,7 +268,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
 
 
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel would refuse larger ones, and nothing would arrive; an overlay network's MTU is 1450 bytes."""
+    """The kernel would refuse larger datagrams. The MTU of an overlay network is 1450 bytes."""
     path = MagicMock(spec=socket.socket)
     path.__enter__.return_value = path
     path.getsockopt.side_effect = lambda *option: {(socket.IPPROTO_IP, 14): 1450}[option]

@@ -16,7 +16,7 @@ from tuneproof.lab.protocol.observer import WorkerTexts
 
 
 def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
-    """They are in numeric order. A worker that shuts down counts, too, but a cache manager does not."""
+    """They are in numeric order. A worker that shuts down is a worker, too; a cache manager is not."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -30,7 +30,7 @@ def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
 def test_a_process_that_ends_while_it_is_read_is_left_out(
     name: str, error: type[OSError], proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any of the process's files may disappear first, and the kernel may report this in several ways."""
+    """Any of its files may disappear first, and the kernel reports this with one of two errors."""
     proc.add_nginx()
     read_text = Path.read_text
 
@@ -45,28 +45,28 @@ def test_a_process_that_ends_while_it_is_read_is_left_out(
 
 
 def test_a_missing_kernel_feature_is_an_error_and_not_an_ended_process(proc: Proc) -> None:
-    """A kernel without scheduler statistics must not appear to have no workers."""
+    """On a kernel without scheduler statistics, there must not seem to be no workers."""
     proc.add_nginx()
     (proc.folder / "9" / "schedstat").unlink()
     with pytest.raises(FileNotFoundError, match="schedstat"):
         processes.texts(WORKER, proc=proc.folder)
 
 
-def test_memory_alone_is_read_for_living_processes(proc: Proc) -> None:
+def test_the_memory_of_running_processes_is_read_on_its_own(proc: Proc) -> None:
     proc.add(12, WORKER)
     proc.add(9, WORKER, statm="1000 7 6 1 0 5 0\n", io="")
     proc.add(10, WORKER, status=ZOMBIE, statm=STATM_ZOMBIE)
     assert processes.rss_bytes(WORKER, proc=proc.folder) == [7 * resource.getpagesize(), STATM_RSS_BYTES]
 
 
-def test_this_kernel_writes_the_files_as_expected() -> None:
-    """The process runs on this machine with a title of its own; the library reads that it sleeps and writes nothing."""
+def test_the_files_of_this_kernel_have_the_expected_format() -> None:
+    """The files of a real process are read by the lab's parsers."""
     title = "tuneproof: test process"
     sleep = shutil.which("sleep")
     assert sleep is not None
     with subprocess.Popen([title, "60"], executable=sleep) as process:
         try:
-            # The kernel lets the parent continue shortly before the title is set.
+            # The parent may continue shortly before the kernel has set the title.
             deadline_s = time.monotonic() + 30
             while not processes.pids(title) and time.monotonic() < deadline_s:
                 time.sleep(0.01)

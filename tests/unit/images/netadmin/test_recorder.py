@@ -1,4 +1,4 @@
-"""Reading a process's record, and the iterations in its window."""
+"""A process's record is read, and the loop iterations in a window are counted."""
 
 import os
 import threading
@@ -23,7 +23,7 @@ AT_ONCE: Final = (0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """The result contains counters by name, and the histograms' buckets up to the last non-empty one."""
+    """The result contains the counters by name, and the non-empty buckets of the histograms."""
     counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
     calls = {"accept4": (5, 2, 0), "read": (3, 0, 900)}
@@ -36,7 +36,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read.calls == {"accept4": Calls(made=5, failed=2), "read": Calls(made=3, moved_bytes=900)}
 
 
-def test_the_difference_between_two_readings_is_what_was_added(tmp_path: Path) -> None:
+def test_the_difference_of_two_readings_contains_the_increments(tmp_path: Path) -> None:
     first = canned_turns.content(
         7, begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
     )
@@ -54,9 +54,9 @@ def test_the_difference_between_two_readings_is_what_was_added(tmp_path: Path) -
     reader.close()
     assert added.begun == 6
     assert (added.counters["turns"], added.counters["read_bytes"]) == (5, 9)
-    told = added.of_worker(7, unfinished=False)
-    assert (told.pid, told.turns, told.read_bytes) == (7, 5, 9)
-    assert told.histograms == Histograms(read_bytes=(Bucket(0, 4, 0), Bucket(9, 1, 9)))
+    worker = added.of_worker(7, unfinished=False)
+    assert (worker.pid, worker.turns, worker.read_bytes) == (7, 5, 9)
+    assert worker.histograms == Histograms(read_bytes=(Bucket(0, 4, 0), Bucket(9, 1, 9)))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,6 @@ def test_the_difference_between_two_readings_is_what_was_added(tmp_path: Path) -
     ids=["magic", "version", "buckets", "short", "fewer calls", "empty", "pid", "older than its process"],
 )
 def test_a_file_without_a_record_of_this_process_is_reported(record: bytes, error: str, tmp_path: Path) -> None:
-    """Nothing is guessed."""
     canned_turns.write(tmp_path, 7, record)
     open_files = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(RecordError, match=error):
@@ -82,8 +81,8 @@ def test_a_file_without_a_record_of_this_process_is_reported(record: bytes, erro
     assert len(list(Path("/proc/self/fd").iterdir())) == open_files
 
 
-def test_a_process_without_a_record_and_an_ended_one_are_reported(tmp_path: Path) -> None:
-    """Neither case counts as an empty record."""
+def test_a_process_that_has_ended_or_has_no_record_is_reported(tmp_path: Path) -> None:
+    """This must not count as an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
     canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
@@ -92,7 +91,7 @@ def test_a_process_without_a_record_and_an_ended_one_are_reported(tmp_path: Path
 
 
 def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
-    """Only the total of all workers matters; a worker without a record is not taken for an idle one."""
+    """A worker without a record must not count as an idle worker."""
     for pid, row in ((7, (3, 1, 900)), (8, (4, 0, 100))):
         canned_turns.write(tmp_path, pid, canned_turns.content(pid, calls={"read": row}))
     assert recorder.calls_of([7, 8], proc=tmp_path) == {"read": Calls(made=7, failed=1, moved_bytes=1000)}
@@ -100,8 +99,10 @@ def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
         recorder.calls_of([7, 9], proc=tmp_path)
 
 
-def test_a_turn_that_is_added_during_the_copy_is_not_half_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This is true even if the copy reads the sequence number after the counters: its order is undefined."""
+def test_an_iteration_that_is_added_during_the_copy_is_read_completely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order in which a copy reads its words is undefined: it may read the sequence number after the counters."""
     before, after = (
         canned_turns.content(7, sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
         for turns_over in (1, 2)
@@ -138,8 +139,8 @@ def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path) -> Non
     reader.close()
 
 
-def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) -> None:
-    """The reader waits for this iteration, and not for those that begin while it waits."""
+def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(tmp_path: Path) -> None:
+    """The reader waits for the end of this iteration."""
     path = canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
     ended = canned_turns.content(7, begun=3, counters={"turns": 2, "read_bytes": 100})
     ending = threading.Timer(0.4, _overwrite, args=(path, ended))
@@ -154,15 +155,15 @@ def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) ->
 
 
 def test_an_endless_iteration_is_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait is bounded; earlier turns still count."""
+    """The wait for its end is limited."""
     monkeypatch.setattr(recorder, "LONGEST_TURN_S", 0.05)
     canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
     (worker,) = recorder.turns_over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
     assert (worker.turns, worker.unfinished) == (0, True)
 
 
-def test_the_observer_returns_every_worker(proc: Proc) -> None:
-    """Workers are the processes with a worker's title; records of others are ignored."""
+def test_the_observer_returns_the_iterations_of_every_worker(proc: Proc) -> None:
+    """Workers are the processes with a worker's title."""
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
         canned_turns.write(proc.folder, pid, canned_turns.content(pid))
@@ -170,7 +171,7 @@ def test_the_observer_returns_every_worker(proc: Proc) -> None:
     assert [(worker.pid, worker.turns) for worker in answer.workers] == [(9, 0), (12, 0)]
 
 
-def test_a_missing_worker_or_another_one_is_an_error(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_worker_or_a_change_of_workers_is_an_error(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(remote(observer).turns, *AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")

@@ -1,4 +1,4 @@
-"""netadmin parses the text that it reads from /proc."""
+"""The snapshot of a machine's CPUs and sysctls, read from /proc and /sys."""
 
 import os
 from pathlib import Path
@@ -14,11 +14,11 @@ def test_the_cpu_model_is_taken_from_the_first_cpu(tmp_path: Path) -> None:
     text = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
     cpuinfo.write_text(text, encoding="utf-8")
     assert snapshot._after_name(cpuinfo, "model name") == "Xeon: Gold"
-    assert snapshot._after_name(cpuinfo, "CPU part") == "", "a line that arm64 does not have was found"
+    assert snapshot._after_name(cpuinfo, "CPU part") == "", "a missing line should give an empty text"
 
 
 def test_nodes_and_cores_are_reported_if_the_kernel_shows_them(tmp_path: Path) -> None:
-    """A node may have only memory, and a core with one CPU has no siblings; some kernels show no nodes or cores."""
+    """A node may have only memory, and a core with one CPU is left out. Some kernels show no nodes or cores."""
     files = {
         "node/node0/cpulist": "0-1,4",
         "node/node1/cpulist": "2-3",
@@ -47,8 +47,8 @@ def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytes
     assert snapshot.sysctl("net.core.somaxconn") is None
 
 
-def test_a_snapshot_of_this_machine_contains_what_the_library_reads() -> None:
-    """The running kernel's files have the expected format; backlogs are passed on unchanged."""
+def test_a_snapshot_of_this_machine_is_complete() -> None:
+    """The running kernel's files have the expected format. The backlogs are those of the caller."""
     taken = snapshot.take(listener_backlogs={8000: [511, 511]})
     assert taken.listener_backlogs == {8000: (511, 511)}
     assert cpus_of(taken.cpus.allowed) == sorted(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""The observer's counts from the kernel's lists of sockets."""
+"""The observer's counts of sockets, from the kernel's lists."""
 
 import socket
 from pathlib import Path
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 
 
 def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
-    """Both address families count; queues of listeners and of sockets on other ports are not bytes to send."""
+    """Both address families count. Only connections at the port have bytes to send, and only others unread bytes."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3, send=511),
         entry(LISTEN, PORT, receive=4, send=511, family=10),
@@ -41,7 +41,7 @@ def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
     ids=["many-by-the-table", "few-by-messages"],
 )
 def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, states: int) -> None:
-    """The kernel's numbers begin with 1; a state that is in both of its lists is counted in only one of them."""
+    """The kernel's numbers begin with 1. TIME-WAIT is in both lists, but is counted in only one."""
     every = range(1, 12)
     diag = FakeDiag(*(entry(number, PORT) for number in every))
     proc.list_sockets("tcp", [(number, PORT) for number in every])
@@ -60,8 +60,8 @@ def test_a_kernel_without_ipv6_needs_no_table_of_ipv6_sockets(proc: Proc) -> Non
     assert answer.others == {"TIME-WAIT": 1}
 
 
-def test_this_kernel_lists_an_ended_connection_in_the_expected_place() -> None:
-    """The end that closes first keeps the TIME-WAIT, which is counted without a query of each socket."""
+def test_this_kernel_lists_an_ended_connection_in_the_expected_table() -> None:
+    """The end that closes first stays in TIME-WAIT."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
@@ -74,7 +74,7 @@ def test_this_kernel_lists_an_ended_connection_in_the_expected_place() -> None:
 
 
 def test_only_the_queues_of_the_ports_listeners_are_read() -> None:
-    """Only listening sockets are queried: a watch should cost little with thousands of connections."""
+    """Only listening sockets are queried, so that a watch takes little CPU time even with thousands of connections."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3), entry(LISTEN, PORT, receive=4, family=10), entry(LISTEN, 9, receive=50)
     )

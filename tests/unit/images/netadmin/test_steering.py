@@ -28,7 +28,7 @@ def queues(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("cpus", "mask"), MASKS)
-def test_a_mask_is_written_in_the_kernels_groups(cpus: list[int], mask: str) -> None:
+def test_a_mask_is_written_in_groups_of_32_cpus(cpus: list[int], mask: str) -> None:
     assert cpu_mask(cpus) == mask
 
 
@@ -44,11 +44,11 @@ def test_every_receive_queue_is_steered(queues: Path) -> None:
     assert (queues / "rx-0" / "rps_cpus").read_text(encoding="ascii") == "3\n"
     assert (queues / "rx-1" / "rps_cpus").read_text(encoding="ascii") == "3\n"
     assert (queues / "tx-0" / "xps_cpus").read_text(encoding="ascii") == "0\n"
-    assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}, "steering without CPUs is not off"
+    assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}, "without CPUs, steering should be off"
 
 
 def test_an_unwritable_file_is_an_error_with_the_systems_reason(queues: Path) -> None:
-    """In a container, /sys is usually read-only; here, a folder in the file's place stops even root."""
+    """In a container, /sys is usually read-only. Here, a folder in place of the file stops even root."""
     (queues / "rx-0" / "rps_cpus").unlink()
     (queues / "rx-0" / "rps_cpus").mkdir()
     with pytest.raises(OSError, match=r"rps_cpus cannot be written: .*Is a directory"):
@@ -56,12 +56,11 @@ def test_an_unwritable_file_is_an_error_with_the_systems_reason(queues: Path) ->
 
 
 def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
-    """Without queues, nothing would be steered."""
     with pytest.raises(OSError, match="has no receive queue"):
         steer_receive((0,), queues=tmp_path)
 
 
-def test_a_kernel_that_sets_another_mask_is_noticed(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_sets_another_mask_is_an_error(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
     with pytest.raises(RuntimeError, match=r"name the CPUs \[0, 4095\], but names {'rx-0': \[0\], 'rx-1': \[0\]}"):
         steer_receive((0, 4095), queues=queues)

@@ -1,4 +1,4 @@
-"""Background traffic around a service goes only to the given address, and continues if nothing answers."""
+"""Background traffic around a service: it goes only to the given address, and continues after errors."""
 
 import asyncio
 
@@ -7,20 +7,20 @@ import pytest
 from images.netadmin.netadmin import street
 
 
-class NoMoreLooksError(Exception):
-    """Ends background traffic that would not end on its own."""
+class NoMoreAddressesError(Exception):
+    """Ends background traffic, which would never end."""
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:
-    """Run the tasks while each lookup gives another address."""
-    looks = iter(addresses)
+    """Run a task repeatedly, each time with the next address, until there is none."""
+    left = iter(addresses)
 
     def target() -> str:
-        for address in looks:
+        for address in left:
             return address
-        raise NoMoreLooksError
+        raise NoMoreAddressesError
 
-    with pytest.raises(NoMoreLooksError):
+    with pytest.raises(NoMoreAddressesError):
         asyncio.run(street._walk(errand, target))
 
 
@@ -30,20 +30,20 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tasks_run_as_long_as_there_is_an_address() -> None:
-    """After a missing service, a refusal or an early end, the next task follows."""
-    met: list[str] = []
-    troubles = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
+    """The task runs again after a refusal, a timeout or an early end."""
+    tried: list[str] = []
+    errors = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
 
     async def errand(address: str) -> None:
-        met.append(address)
-        raise troubles[len(met) - 1]
+        tried.append(address)
+        raise errors[len(tried) - 1]
 
     walk(errand, "", "10.0.0.1", "10.0.0.1", "10.0.0.2", "")
-    assert met == ["10.0.0.1", "10.0.0.1", "10.0.0.2"]
+    assert tried == ["10.0.0.1", "10.0.0.1", "10.0.0.2"]
 
 
-def test_the_firewall_drops_all_packets_to_some_ports_and_some_to_the_database() -> None:
-    """The firewall drops packets on arrival, so that captures on both sides show the loss."""
+def test_the_firewall_drops_all_packets_to_two_ports_and_some_to_the_database() -> None:
+    """It drops packets on arrival, so that the captures of both sides show the loss."""
     rules = street.firewall(side="dport")
     assert "hook input" in rules
     assert "tcp dport { 23, 3389 } drop" in rules

@@ -1,4 +1,4 @@
-"""A wire's kernel as a process is started, called, lost and ended; a script replaces the kernel."""
+"""The process of a wire's kernel is started, called, lost and ended; a script replaces the kernel."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ import pytest
 from images.netadmin.netadmin import wire as wire_module
 from images.netadmin.netadmin.wire import KERNEL, Wire, WireError, why_impossible
 
-# The script uses its serial line like guest.py, after messages like those that a kernel prints before its console.
+# Like guest.py, the script uses the serial line, after messages that a kernel prints before it has a console.
 PEER = """
 import json, sys
 print("Core dump limits :\\n\\tsoft - 0", flush=True)
@@ -31,7 +31,7 @@ OBEDIENT = "    say({'heard': question})\n"
 
 
 class Kernels:
-    """Programs on PATH under the kernel's name, and the changes made to the links."""
+    """A program on PATH with the kernel's name, and the changes to the links."""
 
     def __init__(self, folder: Path) -> None:
         self._program = folder / KERNEL
@@ -39,7 +39,7 @@ class Kernels:
         self.plumbed: list[str] = []
 
     def install(self, script: str) -> None:
-        """Let a Python script replace the kernel from now on."""
+        """Let a Python script replace the kernel."""
         self._program.write_text(f"#!{sys.executable}\n{script}", encoding="utf-8")
         self._program.chmod(0o755)
 
@@ -60,7 +60,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
 
 @pytest.fixture
 def wire(kernels: Kernels) -> Iterator[Wire]:
-    """Yield a wire that is ended after the test in any state."""
+    """Yield a wire, which is ended after the test."""
     assert kernels.plumbed == []
     made = Wire()
     yield made
@@ -74,7 +74,7 @@ def pid_of(wire: Wire) -> int:
 
 
 def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wire: Wire) -> None:
-    """Earlier output from the kernel is skipped; its messages go to the log."""
+    """Earlier output of the kernel is skipped. Its messages go to the log."""
     assert (wire.alive, wire._kernel) == (False, None)
     assert 0 < wire.raise_() < 20
     assert wire.alive
@@ -123,7 +123,7 @@ def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: K
 
 
 def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, wire: Wire) -> None:
-    """The links get back the names that the new kernel expects; the log continues."""
+    """The links get back the names that the new kernel expects. The log continues."""
     wire.raise_()
     wire.lead_through(through=True)
     first = pid_of(wire)
@@ -147,8 +147,10 @@ def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
         os.kill(first, 0)
 
 
-def test_waiting_for_a_silent_kernel_ends(kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that is silent at its start or in a call is ended: a late response would count for the next call."""
+def test_a_silent_kernel_is_killed_at_the_time_limit(
+    kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A late response would count for the next call. The limit also applies to the start."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
@@ -162,7 +164,7 @@ def test_waiting_for_a_silent_kernel_ends(kernels: Kernels, wire: Wire, monkeypa
         wire.raise_()
 
 
-def test_the_role_is_moved_to_or_from_the_wire_only_if_this_changes(kernels: Kernels, wire: Wire) -> None:
+def test_the_role_is_moved_to_or_from_the_wire_only_if_necessary(kernels: Kernels, wire: Wire) -> None:
     wire.raise_()
     for through in (False, True, True, False, False, True):
         wire.lead_through(through=through)
@@ -170,7 +172,7 @@ def test_the_role_is_moved_to_or_from_the_wire_only_if_this_changes(kernels: Ker
 
 
 def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failure, the role is not assumed to use the wire."""
+    """After a failure, the role does not count as connected to the wire."""
     tried: list[str] = []
 
     def fail(how: str) -> None:
@@ -197,10 +199,10 @@ def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> N
         wire.ask({"memory": True})
 
 
-def test_a_missing_kernel_is_the_first_reason(
+def test_a_missing_kernel_is_reported(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is no package for other architectures; an attempt to start gives the same reason, and starts nothing."""
+    """Some architectures have no package. An attempt to start the wire gives the same reason, and changes no link."""
     reason = "the image has no linux.uml: no such package for this architecture"
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert why_impossible() == reason
@@ -213,7 +215,7 @@ def test_a_missing_kernel_is_the_first_reason(
 def test_a_wire_is_impossible_without_its_device_or_a_mount_for_its_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system's own error is the reason; the container's own file system may forbid mapping code."""
+    """The reason contains the system's error. A container's own file system may forbid mapping code."""
     assert why_impossible() == ""
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
     assert why_impossible() == f"no file system is mounted at {tmp_path}"

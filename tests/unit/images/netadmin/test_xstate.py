@@ -1,4 +1,4 @@
-"""The library that lets a user-mode kernel restore as many registers as it has room for, on CPUs that have more."""
+"""The library with which a user-mode kernel can restore only the registers that it knows, on CPUs with more."""
 
 import platform
 import subprocess
@@ -42,12 +42,12 @@ def handed_back(less_bytes: int, library: str = "") -> bool:
     command = [sys.executable, "-c", TRACER, str(less_bytes)]
     ran = subprocess.run(command, env={"LD_PRELOAD": library}, capture_output=True, text=True, check=True)
     result, all_bytes = map(int, ran.stdout.split())
-    assert all_bytes > 64, "there is something to leave out"
+    assert all_bytes > 64, "there should be something to leave out"
     return result == 0
 
 
-def test_a_part_of_the_registers_is_accepted_with_the_library_and_refused_without(tmp_path: Path) -> None:
-    """All registers are accepted in both cases; a missing part is not changed."""
+def test_a_part_of_the_registers_is_accepted_only_with_the_library(tmp_path: Path) -> None:
+    """All registers are accepted in both cases."""
     library = tmp_path / "xstate.so"
     subprocess.run(["sh", str(CHECKOUT / "images/netadmin/xstate/build.sh"), str(library)], check=True)
     assert [handed_back(less) for less in (0, 64)] == [True, False]
