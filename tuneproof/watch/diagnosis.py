@@ -7,7 +7,7 @@ from typing import Final
 from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.diagnosis.signs.event_loops import NEXT, RULED_OUT, LoopSign, signs
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
-from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, longest, told_of
+from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, describe, longest
 from tuneproof.wording import count, format_number, seconds, share, size
 
 WORKERS_SHOWN: Final = 16
@@ -47,7 +47,7 @@ def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda 
 
 
 def _details(loop: WorkerLoop, sign: LoopSign, where: Callable[[str], str]) -> Iterator[str]:
-    yield from (f"  at {seconds(each.at_s)}: {told_of(each)}" for each in longest(loop.of(sign.reason)))
+    yield from (f"  at {seconds(each.at_s)}: {describe(each)}" for each in longest(loop.of(sign.reason)))
     if sign.is_stall:
         fits = dict.fromkeys(found for call in loop.calls if (found := where(call.on)))
         yield from (f"  Where: {each}" for each in [*fits][:_PLACES_SHOWN])

@@ -9,7 +9,7 @@ from typing import Final
 from plotly import graph_objects  # type: ignore[import-untyped]  # it ships no types
 
 from tuneproof.explain.parse.event_loop import LongIteration, LoopRecording
-from tuneproof.explain.parse.event_loop_summary import parts, told_of
+from tuneproof.explain.parse.event_loop_summary import describe, parts
 from tuneproof.user_files import write_text
 
 _HEAD: Final = '<!doctype html><html lang="en"><meta charset="utf-8"><title>nginx event loops</title>'
@@ -34,7 +34,7 @@ def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -
             x=[each.at_s for each in iterations],
             y=[1000 * each.took_s for each in iterations],
             # Plotly renders texts as HTML.
-            text=[escape(told_of(each)) for each in iterations],
+            text=[escape(describe(each)) for each in iterations],
             name=f"{worker}: {reason}",
             mode="markers",
         )

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond, to_line
-from tuneproof.explain.parse.event_loop_summary import longest, summarise, told_of
+from tuneproof.explain.parse.event_loop_summary import describe, longest, summarise
 from tuneproof.watch.diagnosis import WORKERS_SHOWN, figures_of
 from tuneproof.wording import count, format_number, one_line, seconds, share
 
@@ -67,7 +67,7 @@ class LiveTable:
 def plain_line(second: LoopSecond) -> str:
     """Return a second in words."""
     loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
-    told = "".join(f"; longest: {told_of(each)}" for each in longest(second.long)[:1])
+    told = "".join(f"; longest: {describe(each)}" for each in longest(second.long)[:1])
     return f"{second.at_s:.0f} s, worker {second.worker}: {figures_of(loop)}{told}"
 
 
@@ -105,7 +105,7 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
             "" if loop.p99_s is None else seconds(loop.p99_s),
             seconds(loop.longest_s),
             bars(second.histogram),
-            _plain(told_of(worst[0])) if worst else "",
+            _plain(describe(worst[0])) if worst else "",
         )
     if less := len(made) - table.row_count:
         table.caption = _others(less)

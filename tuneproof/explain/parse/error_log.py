@@ -26,11 +26,11 @@ from tuneproof.messages.rows import LEVELS, messages
 from tuneproof.wording import plain_quotes
 
 UPSTREAMS: Final = "upstreams"
-"""Stands for the upstream of an event that names several upstreams or none."""
+"""Replaces the upstream of an event that names several upstreams or none."""
 _BEGINNING: Final = 400
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
-_MOST_SAID: Final = 1_000
+_MOST_STARTUP: Final = 1_000
 _LEVELS: Final = f"(?i:{LEVELS})"
 # People also hide numbers: "xxxx#xxxx: *xx".
 _ID: Final = r"(?:\d+|[xX*]{1,10})"
@@ -39,9 +39,9 @@ _LINE: Final = re.compile(
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({_LEVELS})\] {_ID}#{_ID}: (?:\*{_ID} )?"
     rf"|(?:nginx|angie): \[({LEVELS})\] "
 )
-# Prefixes of lists and code in web threads; a quote may begin a log's own column.
+# Prefixes of lists, quotations and code in web threads; not quotes, which may begin a column of a log.
 _LISTED: Final = " \t>*-`"
-# Without a process, other programs log like this as well: the message must be known.
+# Other programs also log lines without a process like this, so the message must be known.
 _BARE: Final = re.compile(
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({_LEVELS})\]|({_LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
 )
@@ -54,15 +54,15 @@ _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
 _CONNECTION_ALONE: Final = re.compile(r"\A\d{1,12} ")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
-# How syslog reports repeated lines: a separate sentence, or one around the last line.
+# How syslog reports repeated lines: on a separate line, or around the last one.
 _REPEATED: Final = re.compile(r"last message repeated (\d{1,7}) times?$")
 _REPEATED_AS: Final = re.compile(r"message repeated (\d{1,7}) times: \[ ")
 # Messages of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
 _WORKER_LEFT: Final = re.compile(r"gracefully shutting down|worker process \d+ exited with code 0")
 
 
-Said = tuple[str, str]
-"""A row's id and a message."""
+RowAndText = tuple[str, str]
+"""A row's id and the text of a message."""
 
 
 class Event(StrEnum):
@@ -119,16 +119,17 @@ class ErrorLog:
 
     messages: int  # number of messages; one with several lines counts once
     levels: Mapping[str, int]  # number of nginx's messages by level
-    events: Mapping[Event, int]  # how often each event happened; the others are left out
-    upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often it names each upstream's address
+    events: Mapping[Event, int]  # how often each event happened, if it did
+    upstreams: Mapping[Event, Mapping[str, int]]  # for each event, its number by upstream address
     workers_left: tuple[datetime, ...]  # when workers exited, the first 1000 times, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last message
     known: tuple[MessageCount, ...] = ()  # one count for each row that matched messages
-    unknown: Unknown = field(default_factory=Unknown)  # those at level error or above without a row
-    logged: Mapping["Said", int] = field(default_factory=dict)
-    """How often a startup message was written to the log, but not to the terminal."""
-    printed: Mapping["Said", int] = field(default_factory=dict)  # the reverse; a journal counts as a terminal
+    unknown: Unknown = field(default_factory=Unknown)  # messages at level error or above without a row
+    logged: Mapping["RowAndText", int] = field(default_factory=dict)
+    """How often a startup message was written to the log, but not to the terminal or a journal."""
+    printed: Mapping["RowAndText", int] = field(default_factory=dict)
+    """How often a startup message was written to the terminal or a journal, but not to the log."""
     of_connections: LineSample = field(default_factory=LineSample)
     """A sample of the messages with a time and the number of a connection."""
 
@@ -143,14 +144,14 @@ class ErrorLog:
 
 
 class Collector:
-    """Counts the messages in lines; a container's output contains requests as well."""
+    """Counts the messages in lines; a container's output may contain requests as well."""
 
     def __init__(self) -> None:
         self._levels: Counter[str] = Counter()
         self._counts = MessageCounts()
         self._left: Counter[str] = Counter()
         self._has_system = False
-        # Times stay text, which sorts like time; most of a log's lines are within a few seconds.
+        # Times stay text, which sorts in order of time. The latest one is kept, since many lines have the same time.
         self._first = self._last = self._latest = ""
         self._joined = JoinedMessages(self._counts)
         self._before = NONE  # the message of the previous line
@@ -163,7 +164,7 @@ class Collector:
         """Count a line; return whether it is a message."""
         match = _LINE.match(line)
         if match is None:
-            # A line that begins with a request contains no message: most lines are skipped cheaply.
+            # This quick check skips most lines without a message.
             beginning = line[:_BEGINNING]
             if "#" in beginning or ": [" in beginning or line[:1] in "{\x1b" or line[:2] == "[{":
                 repeated = _REPEATED_AS.search(beginning)
@@ -197,14 +198,14 @@ class Collector:
         self._joined.add(self._before, times)
         return True
 
-    def _copies(self, said: tuple[str, str], times: int, *, is_printed: bool) -> int:
-        """Return how many of these startup messages were already counted: as written to the log or to the terminal."""
+    def _copies(self, message: tuple[str, str], times: int, *, is_printed: bool) -> int:
+        """Return how many of these startup messages were already counted where nginx also wrote them."""
         own, other = (self._printed, self._logged) if is_printed else (self._logged, self._printed)
-        copies = min(times, other[said])
+        copies = min(times, other[message])
         if copies:
-            other[said] -= copies
-        if said in own or len(own) < _MOST_SAID:
-            own[said] += times - copies
+            other[message] -= copies
+        if message in own or len(own) < _MOST_STARTUP:
+            own[message] += times - copies
         return copies
 
     def _repeats(self, line: str) -> bool:
@@ -231,11 +232,11 @@ class Collector:
         return True
 
     def _add_system(self, line: str) -> bool:
-        said = system_lines.message_of(line)
-        if said is None:
+        found = system_lines.message_of(line)
+        if found is None:
             return False
         self._has_system = True
-        self._counts.add_known(said.row, said.text, times=said.times)
+        self._counts.add_known(found.row, found.text, times=found.times)
         return True
 
     def log(self) -> ErrorLog | None:
@@ -248,10 +249,10 @@ class Collector:
         events: dict[Event, int] = {}
         upstreams: dict[Event, Mapping[str, int]] = {}
         for event, rows in EVENTS.items():
-            told = [by_row[row] for row in rows if row in by_row]
-            if told:
-                events[event] = sum(count.number for count in told)
-                named = sum((Counter(count.upstreams) for count in told), Counter[str]())
+            counts = [by_row[row] for row in rows if row in by_row]
+            if counts:
+                events[event] = sum(count.number for count in counts)
+                named = sum((Counter(count.upstreams) for count in counts), Counter[str]())
                 if named:
                     upstreams[event] = dict(named.most_common())
         if self._left:
@@ -273,10 +274,10 @@ class Collector:
         )
 
 
-def _by_row(said: Counter[tuple[str, str]]) -> dict[Said, int]:
-    rows = {key: find_one(key[1], key[0]) for key, times in said.items() if times}
+def _by_row(written: Counter[tuple[str, str]]) -> dict[RowAndText, int]:
+    rows = {key: find_one(key[1], key[0]) for key, times in written.items() if times}
     return {
-        (row.id, message): said[level, message]
+        (row.id, message): written[level, message]
         for (level, message), row in rows.items()
         if row is not None and not words_again(row, message)
     }
@@ -287,7 +288,7 @@ def _time(text: str) -> datetime | None:
         year, month, day, hour, minute, second = map(int, _NUMBERS.split(text))
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
-        # An invalid day, or none at all.
+        # The text is empty, or the day is invalid.
         return None
 
 
@@ -311,9 +312,9 @@ def parse(lines: Iterable[str]) -> ErrorLog:
 
 
 def quoted(text: str) -> ErrorLog | None:
-    """Return the messages in lines with only nginx's words, without time and level; None if there are none.
+    """Return the messages that a text quotes without their time and level; None if there are none.
 
-    Use it for texts that are not a log: in a log, such a line may come from a client.
+    The text must not be a log, in which such a line may come from a client.
     """
     counts, before = MessageCounts(), ""
     for line in _WRAPPED.sub(") ", text).split("\n"):
@@ -334,12 +335,12 @@ def quoted(text: str) -> ErrorLog | None:
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:
     """List the figures of an error log: the events, the messages by row, then all messages by level."""
-    told = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
+    events = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
     lasted = (log.last - log.first).total_seconds() if log.first and log.last else None
     return (
         Figure(key="messages", name="messages", value=log.messages),
         Figure(key="duration_s", name="from the first to the last", value=lasted, unit="s"),
-        *told,
+        *events,
         *(
             Figure(key="message", name=f"message {count.row}", value=count.number, of=count.row)
             for count in sorted(log.known, key=lambda count: -count.number)

@@ -1,7 +1,7 @@
-"""The output of ``watch --record``: JSON lines, each with a second of one worker's event loop.
+"""Reads and writes recordings of ``watch --record``: JSON lines, each about a second of one worker's event loop.
 
-One iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it; during it, the worker serves
-nobody else.
+An iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it; until then, the worker serves
+no other client.
 """
 
 import json
@@ -15,14 +15,14 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 VERSION: Final = 1
 MAGIC: Final = '{"event_loop_recording": '
-"""How a recording begins."""
+"""The beginning of a recording."""
 _LARGEST: Final = 1 << 63
 _Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One system call on one file or peer in a second; calls in an iteration's first 0.2 ms are not included."""
+    """The total of one system call on one file or peer in a second, without calls in an iteration's first 0.2 ms."""
 
     name: str
     on: str  # the file, or the socket's peer; empty if the call has none
@@ -46,7 +46,7 @@ class LongIteration:
     longest_call: str  # the longest call; empty for none
     longest_on: str
     longest_s: float
-    ended: bool = True  # otherwise the figures are those so far
+    ended: bool = True  # if not, the figures are those so far
 
     @property
     def computed_s(self) -> float | None:
@@ -58,7 +58,7 @@ class LongIteration:
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSecond:
-    """About a second of one worker."""
+    """The figures of one worker in about a second."""
 
     at_s: float  # its end, since the recording's start
     lasted_s: float
@@ -72,8 +72,8 @@ class LoopSecond:
     run_s: float | None  # time on a CPU, by /proc/PID/schedstat
     wait_s: float | None  # time ready to run, without a CPU
     calls: tuple[Call, ...] = ()
-    long: tuple[LongIteration, ...] = ()  # those that ended in this second
-    unfinished: LongIteration | None = None  # the one that had not ended at that time
+    long: tuple[LongIteration, ...] = ()  # the long iterations that ended in this second
+    unfinished: LongIteration | None = None  # the iteration that had not ended yet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ def note_line(note: str) -> str:
 
 
 def parse(text: str) -> LoopRecording:
-    """Read a recording; if its writer was killed, it ends with the last complete line."""
+    """Read a recording; if its writer was killed, up to the last complete line."""
     numbered = list(lines(text))
     seconds: list[LoopSecond] = []
     notes: list[str] = []

@@ -10,16 +10,16 @@ from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopRecordin
 from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.wording import count, seconds, share, size
 
-# An event that takes a millisecond of an iteration is not an ordinary request, which takes 10 to 100 microseconds. An
-# iteration that is long because of many events means full load.
+# An ordinary event takes 10 to 100 microseconds. If events take less than a millisecond each, a long iteration means
+# full load, not a stall.
 _STALL_PER_EVENT_S: Final = 0.001
 LONG_S: Final = 0.005
 """The duration from which the recording lists iterations one by one."""
 _LONGEST_SHOWN: Final = 3
-_TOLD_SHARE: Final = 0.05
+_SHOWN_SHARE: Final = 0.05
 _NS_PER_S: Final = 1e9
 _DELETED: Final = " (deleted)"
-# Two programs see the same start at different moments.
+# The recorded starts of the same iteration may differ by this.
 _SAME_S: Final = 0.001
 
 
@@ -74,9 +74,9 @@ class WorkerLoop:
     read_per_iteration_bytes: float | None
     written_per_iteration_bytes: float | None
     ready_s: float  # time in which it ran or wanted to run, by schedstat; 0 if unknown
-    cpu_wait_share: float | None  # the part of that time without a CPU
+    cpu_wait_share: float | None  # the share of that time without a CPU
     long: tuple[LongIteration, ...]
-    calls: tuple[Call, ...]  # totals of its long iterations, the most time first
+    calls: tuple[Call, ...]  # totals of its long iterations, the longest first
 
     @property
     def timed(self) -> tuple[LongIteration, ...]:
@@ -88,18 +88,18 @@ class WorkerLoop:
         return tuple(each for each in self.long if not parts(each).keys().isdisjoint(reasons))
 
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
-        """Return the share of random moments after which a new event waits this long for these reasons alone.
+        """Return the share of random moments at which a new event must wait this long for these reasons alone.
 
-        For the worker's own work, it is the share of the time in which the worker neither waited for a CPU nor was
-        stopped: on a machine without enough CPU it has less time to stall, but would stall as much. It also waits for
-        a CPU before its iterations begin.
+        If the reasons are the worker's own work, only the time counts in which it neither waited for a CPU nor was
+        stopped: a worker without enough CPU time stalls as much in less time.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
         )
+        # The worker also waits for a CPU before its iterations begin, which only schedstat shows.
         waited_s = max(self.ready_s * (self.cpu_wait_share or 0.0), sum(each.waited_s for each in self.long))
         taken_s = waited_s + sum(each.stopped_s for each in self.long)
-        # A wait that began earlier counts fully at its end, so waits may add up to all of the time, although it ran.
+        # A wait that began before the recording counts in full, so the waits may exceed the time that was left.
         ran_s = self.ready_s * (1 - (self.cpu_wait_share or 0.0))
         given_s = (
             self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else max(ran_s, self.watched_s - taken_s)
@@ -108,7 +108,7 @@ class WorkerLoop:
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:
         """Describe how these iterations spent their own time, the largest part first, in up to five parts."""
-        # Perhaps only some iterations' calls were timed: these represent all.
+        # If the calls of only some iterations were timed, these represent all.
         timed = [each for each in iterations if each.called_s is not None]
         own_s = sum(each.took_s - each.waited_s - each.stopped_s for each in timed or iterations)
         if own_s <= 0:
@@ -121,8 +121,8 @@ class WorkerLoop:
             for call in self.calls:
                 moved = f" {size(call.moved_bytes / len(self.timed))} each" if call.moved_bytes else ""
                 found.append((called_s * call.took_s / noted_s, f"in {call.name}{moved}{on(call.on)}"))
-        told = [(part_s / own_s, what) for part_s, what in sorted(found, reverse=True)]
-        return ", ".join(f"{share(round(part, 2))} {what}" for part, what in told[:5] if part >= _TOLD_SHARE)
+        shares = [(part_s / own_s, what) for part_s, what in sorted(found, reverse=True)]
+        return ", ".join(f"{share(round(part, 2))} {what}" for part, what in shares[:5] if part >= _SHOWN_SHARE)
 
 
 def on(target: str) -> str:
@@ -143,7 +143,7 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
     iterations = sum(each.iterations for each in of)
     long = [each for second in of for each in second.long]
     busy_s = sum(each.busy_s for each in of)
-    # An iteration that ended later is listed with its end, unless it began before the recording.
+    # An unfinished iteration that ended later is already among the long ones.
     unfinished = {round(each.unfinished.at_s, 3): each.unfinished for each in of if each.unfinished is not None}
     for each in unfinished.values():
         if not any(abs(each.at_s - other.at_s) < _SAME_S for other in long):
@@ -228,7 +228,7 @@ def _largest_s(histogram: Counter[int]) -> float:
 
 def figures(workers: Sequence[WorkerLoop]) -> tuple[Figure, ...]:
     """List the figures for each worker, and its longest iterations."""
-    told: list[Figure] = []
+    shown: list[Figure] = []
     names = Counter(loop.worker for loop in workers)
     for loop in workers:
         whole = f"worker {loop.worker} of {loop.name}"
@@ -246,10 +246,10 @@ def figures(workers: Sequence[WorkerLoop]) -> tuple[Figure, ...]:
             ("cpu_wait_pct", "share of its ready time without a CPU", _percent(loop.cpu_wait_share), "%"),
             ("long_iterations", "iterations of 5 ms or longer", len(loop.long), ""),
         ):
-            told.append(Figure(key=key, name=prefix + name, value=value, unit=unit, of=of))
+            shown.append(Figure(key=key, name=prefix + name, value=value, unit=unit, of=of))
         for number, each in enumerate(longest(loop.long), start=1):
-            told.append(Figure(key=f"long_{number}", name=f"  at {seconds(each.at_s)}", value=told_of(each), of=of))
-    return tuple(told[:MOST_FIGURES])
+            shown.append(Figure(key=f"long_{number}", name=f"  at {seconds(each.at_s)}", value=describe(each), of=of))
+    return tuple(shown[:MOST_FIGURES])
 
 
 def _rate(loop: WorkerLoop) -> float:
@@ -265,12 +265,12 @@ def longest(iterations: Iterable[LongIteration]) -> list[LongIteration]:
     return sorted(iterations, key=lambda each: -each.took_s)[:_LONGEST_SHOWN]
 
 
-def told_of(iteration: LongIteration) -> str:
+def describe(iteration: LongIteration) -> str:
     """Describe an iteration in one line."""
     so_far = "" if iteration.ended else " so far"
-    said = f"{seconds(iteration.took_s)}{so_far}, {' and '.join(parts(iteration)) or 'for several reasons'}"
+    text = f"{seconds(iteration.took_s)}{so_far}, {' and '.join(parts(iteration)) or 'for several reasons'}"
     if iteration.longest_call:
-        said += f"; longest call: {iteration.longest_call}{on(iteration.longest_on)}, {seconds(iteration.longest_s)}"
+        text += f"; longest call: {iteration.longest_call}{on(iteration.longest_on)}, {seconds(iteration.longest_s)}"
     if iteration.read_bytes or iteration.written_bytes:
-        said += f"; read {size(iteration.read_bytes)}, wrote {size(iteration.written_bytes)}"
-    return f"{said}; {count(iteration.events, 'event')}"
+        text += f"; read {size(iteration.read_bytes)}, wrote {size(iteration.written_bytes)}"
+    return f"{text}; {count(iteration.events, 'event')}"

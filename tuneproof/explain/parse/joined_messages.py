@@ -1,4 +1,4 @@
-"""Messages that extend over several lines: nginx wrote them so, or a person or a terminal wrapped them."""
+"""Joins the lines of a message: nginx wrote several lines, or a person or a terminal wrapped one."""
 
 import re
 from typing import Final, NamedTuple
@@ -13,9 +13,9 @@ NEVER_PRINTED: Final = frozenset({"debug", "info", "notice"})
 # NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer line is not from nginx.
 LONGEST: Final = 4096
 """Characters of a line beyond these are not read."""
-# Where people break a message: the end of one line, and the beginning of the next; a host ends the circumstances.
+# Where people break a message: the end of one line, and the beginning of the next.
 _GOES_ON: Final = ((")", "while "), (" failed", "("), (" while", ""))
-# How its circumstances continue, after a comma or within quotes.
+# How circumstances continue, after a comma or within quotes.
 _FURTHER: Final = re.compile(r"(?:[^,]{0,500}, )?(?:server|request|subrequest|upstream|host|referrer|login): |HTTP/\d")
 # How mails and forums begin a quoted line.
 _QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
@@ -23,6 +23,7 @@ _QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _WHOLE: Final = re.compile(
     r', (?:(?:sub)?request: "[^"]*"|(?:upstream|host|referrer|login): "[^" ]*")(?:, |$)|, server: [^", ]+, [a-z]+: '
 )
+# The last circumstance, except for a referrer.
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 6
 # How many lines may follow before a row matches, and how often this may fail in one log.
@@ -57,12 +58,12 @@ class JoinedMessages:
     def __init__(self, counts: MessageCounts) -> None:
         self._counts = counts
         self._cut = NONE  # a message that may continue in the next line
-        self._wholes: tuple[str, ...] = ()  # what it may be with its other lines, the likeliest first
-        self._is_found = False  # whether a row matches this, or begins with it
-        self._is_known = False  # whether a row matches it, so that only circumstances may follow
-        self._glue: str | None = None  # what was between its last two lines; nothing, if a terminal wrapped it
+        self._wholes: tuple[str, ...] = ()  # what it may be with the lines after it, the likeliest first
+        self._is_found = False  # whether a row matches or begins with the likeliest
+        self._is_known = False  # whether a row matches it whole, so that only circumstances may follow
+        self._glue: str | None = None  # what joins its lines: a blank, or "" if a terminal wrapped it; None if unknown
         self._wrapped = 0  # how many lines followed
-        self._failures = 0  # how often the lines after a message were not its own
+        self._failures = 0  # number of messages that the lines after them did not continue
         self._open = NONE  # a message with several lines, up to the one with its circumstances
         self._lines = 0  # how many lines it has so far
 
@@ -142,7 +143,7 @@ class JoinedMessages:
         return goes_on
 
     def _glues(self, own: str, more: str, *, is_quoted: bool) -> list[str]:
-        """Return what may have been between the last two lines of the words, the likeliest first."""
+        """Return what may join a line to the words before it, the likeliest first."""
         whole = self._wholes[0]
         at_blank = any(whole.endswith(end) and own.startswith(goes_on) for end, goes_on in _GOES_ON)
         if at_blank or (self._is_known and CLIENT in f"{whole} {own}" and CLIENT not in f"{whole}{more}"):

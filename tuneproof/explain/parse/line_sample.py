@@ -1,4 +1,4 @@
-"""A sample of a log's lines that shows how many of them another log has as well."""
+"""Samples the lines of a log, to estimate how many of them another log contains as well."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ class LineSample:
     """The distinct lines of a log with the lowest checksums, so that samples of two logs share their common lines."""
 
     below: int = _ALL  # every line with a checksum below this is in the sample
-    checksums: Mapping[int, int] = field(default_factory=dict)  # a line's, and that of its text without the time
+    checksums: Mapping[int, int] = field(default_factory=dict)  # of each line, and of the same line without its time
 
     @property
     def has_all(self) -> bool:
@@ -31,7 +31,7 @@ class LineSample:
         return len(own & other.checksums.keys()), len(own)
 
     def shared_texts(self, other: "LineSample") -> int:
-        """Return how many lines, distinct apart from their times, this sample and the other log's share."""
+        """Return how many lines both samples contain, of which those that differ only in their time count once."""
         return len({self.checksums[checksum] for checksum in self.checksums.keys() & other.checksums.keys()})
 
 

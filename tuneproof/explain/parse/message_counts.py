@@ -54,7 +54,7 @@ class MessageCount:
     first: str  # time of the first one, as in the log; empty if none
     last: str  # time of the last one
     example: str  # the first one, at most 300 characters
-    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first; the next likewise
+    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first, as below
     clients: Mapping[str, int] = field(default_factory=dict)  # by address
     servers: Mapping[str, int] = field(default_factory=dict)  # by server_name
     requests: Mapping[str, int] = field(default_factory=dict)
@@ -62,9 +62,9 @@ class MessageCount:
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, for limits
     codes: Mapping[str, int] = field(default_factory=dict)  # by the number in the message, if the row depends on it
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
-    streams: int = 0  # how many are about connections in stream{} or mail{}, not about requests
-    mails: int = 0  # how many of these are certainly about mail{}
-    subrequests: int = 0  # how many are about requests that nginx makes for another one
+    streams: int = 0  # number about connections in stream{} or mail{}, not about requests
+    mails: int = 0  # number of these that are certainly about mail{}
+    subrequests: int = 0  # number about requests that nginx makes for another one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,7 @@ class _Count:
 
 
 def _end_of_words(message: str) -> int:
-    """Return where a message's circumstances begin, or -1: a URI or path in its quotes may look like them."""
+    """Return where a message's circumstances begin, or -1; a quoted URI or path may look like them."""
     first = end = message.find(_CLIENT)
     while end >= 0 and message.count('"', 0, end) % 2:
         end = message.find(_CLIENT, end + 1)
@@ -143,7 +143,7 @@ def _end_of_words(message: str) -> int:
 
 
 def _without_number(message: str, level: str) -> Message | None:
-    """Find a row after the connection's number: Markdown takes the asterisk before that for its own."""
+    """Find a row for the text after a connection's number: Markdown removes the asterisk before it."""
     number = _CONNECTION.match(message)
     return find_one(message[number.end() :], level) if number is not None else None
 

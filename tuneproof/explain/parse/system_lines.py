@@ -37,7 +37,7 @@ _EVENT: Final = re.compile(
     r"\d+/\d+ nodes are available)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
-# Every row's words contain one of these; most other lines do not. One by one, they take a tenth of a pattern's time.
+# Every row's words contain one of these; most other lines contain none. This search takes a tenth of a pattern's time.
 _ANY_OF_THEM: Final = tuple(
     (  # noqa: SIM905 - one line for each of eighty short texts would hide the program around them
         "segfault at|general protection|invalid opcode|ut of memory|ut of socket memory|oom-kill|OOM kill|OOMKill|"
@@ -60,7 +60,7 @@ _REQUEST: Final = re.compile(r'(?<!\(request: )"[A-Z]+ ')
 
 @dataclass(frozen=True, kw_only=True)
 class SystemMessage:
-    """A message that a row matches."""
+    """A message, and its row."""
 
     row: str  # the row's id
     text: str  # without its prefix

@@ -70,7 +70,7 @@ _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
 
 
 def nginx_line(line: str) -> str:
-    """Return a line from where nginx's own text begins; if that is not found, as ``unwrapped`` returns it."""
+    """Return the part of a line that nginx wrote; if it is not found, the result of ``unwrapped``."""
     line = unwrapped(plain_quotes(line))
     found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
@@ -131,7 +131,7 @@ def _of_json(line: str) -> str | None:
 def _of_object(value: Mapping[str, Any]) -> str | None:
     if (own := _of_parsed(value)) is not None:
         return own
-    # Elastic's copy of a line that was taken apart; in JSON of several lines, it repeats the message.
+    # The last key is Elastic's copy of the whole line, which repeats the message.
     for key in (*_KEYS, "original"):
         inner = value.get(key)
         if isinstance(inner, str):

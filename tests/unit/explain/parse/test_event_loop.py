@@ -10,7 +10,7 @@ import pytest
 from tests.support.canned_loops import HEADER, IDLE, SECOND, STALL, TEXT
 from tuneproof.explain.parse import event_loop
 from tuneproof.explain.parse.event_loop import Call, LoopRecording
-from tuneproof.explain.parse.event_loop_summary import Reason, figures, parts, summarise, told_of
+from tuneproof.explain.parse.event_loop_summary import Reason, describe, figures, parts, summarise
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
@@ -59,7 +59,7 @@ def test_an_unfinished_iteration_counts_once_and_only_in_the_last_second() -> No
     (loop,) = summarise(recording)
     assert [each.took_s for each in loop.long] == [2.5]
     assert loop.busy_share == 1.0
-    assert told_of(loop.long[0]).startswith("2.5 s so far, ")
+    assert describe(loop.long[0]).startswith("2.5 s so far, ")
     ended = replace(later, at_s=3.0, unfinished=None, long=(replace(STALL, took_s=2.7),))
     for more, took_s in ((IDLE, 2.5), (ended, 2.7)):
         (loop,) = summarise(LoopRecording(began="", seconds=(away, later, replace(more, worker=4712))))
@@ -151,7 +151,7 @@ def test_the_parts_of_long_iterations_are_reported() -> None:
 
 def test_an_iteration_is_described_in_words() -> None:
     """The sentence contains the duration, the reason, the longest call and the number of bytes."""
-    assert told_of(STALL) == (
+    assert describe(STALL) == (
         "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "
         "wrote 6 MiB; 4 events"
     )
