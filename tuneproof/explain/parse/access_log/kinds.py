@@ -1,4 +1,4 @@
-"""Kinds of requests that last long, wait or end early for reasons of their own."""
+"""Kinds of requests that last long, wait or end early, although there is no problem."""
 
 import re
 from typing import Final
@@ -32,7 +32,7 @@ def may_have_body(record: LogRecord) -> bool:
 
 
 def is_health_check(record: LogRecord) -> bool:
-    """Tell by user agent or path whether a monitor sent a request: it leaves as soon as it knows enough."""
+    """Tell by user agent or path whether a monitor sent a request: monitors may close the connection early."""
     agent = record.columns.get("http_user_agent", "")
     return bool(_CHECKERS.search(agent) or _CHECKED.match(_path(record)))
 

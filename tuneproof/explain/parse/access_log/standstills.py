@@ -21,10 +21,10 @@ from typing import Final, NamedTuple
 
 from tuneproof.explain.parse.access_log.records import LogRecord
 
-# Beyond the shortest connect to the server: longer than a scheduler's gaps on a busy machine with two cores.
+# Time above the shortest connect to the server, longer than a scheduler's gaps on a busy machine with two cores.
 LATE_MS: Final = 30
 SILENT_MS: Final = 50
-# How many signs a worker would on average have shown during its silence: the chance of none at all is e^-3, 5 %.
+# The number of signs that a worker shows on average in such a silence: the probability of none is e^-3, 5 %.
 _EXPECTED: Final = 3
 # Other clients' requests that continue with the late one: one alone may be chance, or come from the same client.
 TOGETHER: Final = 2
@@ -126,11 +126,11 @@ class StandstillCounts:
             )
         )
         if len(self._requests) == _AT_ONCE:
-            self._look()
+            self._search()
 
     def found(self) -> tuple[Standstills, ...]:
         """Return the findings by worker."""
-        self._look()
+        self._search()
         return tuple(
             Standstills(
                 worker_pid=pid,
@@ -143,7 +143,7 @@ class StandstillCounts:
             for pid, totals in sorted(self._totals.items())
         )
 
-    def _look(self) -> None:
+    def _search(self) -> None:
         requests, self._requests = self._requests, []
         # If times are in whole seconds, requests that continued together look like any others.
         if not any(each.ended_ms % 1000 for each in requests):

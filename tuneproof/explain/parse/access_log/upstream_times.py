@@ -9,7 +9,7 @@ from tuneproof.explain.parse.access_log.sums import Sample
 from tuneproof.explain.parse.figures import Distribution
 
 NOT_LOGGED: Final = ""
-"""Stands for an upstream without an address in the log."""
+"""The server of upstream times in a log without addresses."""
 
 _MOST_SERVERS: Final = 1_000
 _MOST_PATHS: Final = 500

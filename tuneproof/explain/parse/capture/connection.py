@@ -17,7 +17,7 @@ https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with th
 - Window probe: one byte at the next sequence number while the peer's window is 0. Linux's probes look like
   keep-alive probes (tcp_xmit_probe_skb() in net/ipv4/tcp_output.c), and Wireshark counts them as such.
 - Keep-alive probe: 0 or 1 byte at the next sequence number - 1.
-- Zero window: a window of 0, whatever its scale, in a segment without SYN, FIN or RST.
+- Zero window: a window of 0, with any scale, in a segment without SYN, FIN or RST.
 
 If a capture lacks a direction or the beginning, a side's first segment shows where it is. A packet that was
 captured twice counts as a retransmission, as in Wireshark; see records.Side.suspected_copies.
@@ -51,7 +51,7 @@ _REORDERING_NS: Final = 3_000_000
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class SideState(Side):
-    """Counters and position of one side. Slots and plain numbers, because there are millions of segments."""
+    """Counters and position of one side. It has slots and plain numbers, because there are millions of segments."""
 
     raw: bytes  # address and port, as in the segments
     flow: "FlowState" = field(init=False)
@@ -64,8 +64,8 @@ class SideState(Side):
     fin_end: int = UNKNOWN  # sequence number after the FIN
     ack: int = UNKNOWN  # latest acknowledgement
     window: int = UNKNOWN
-    advanced_ns: int  # when the last new data came
-    last_ns: int  # when the last segment came
+    advanced_ns: int  # time of the last new data
+    last_ns: int  # time of the last segment
     gaps: Gaps | None = None
     closed: bool = False
     closed_ns: int = 0
@@ -148,7 +148,7 @@ class SideState(Side):
                 self.zero_window_episodes += 1
 
     def received_seq(self) -> int:
-        """Return up to where this side sent data: the peer may have acknowledged more than the capture contains."""
+        """Return where the data that this side sent ends: the peer may have acknowledged more than was captured."""
         return self.peer.ack if is_after(self.peer.ack, self.next_seq) else self.next_seq
 
     def is_incomplete(self) -> bool:
@@ -195,10 +195,10 @@ class Answered:
     """A request with the beginning of its response. Times are nanoseconds since 1970."""
 
     client: bytes  # address and port, as in the segments
-    server: bytes  # the server's
+    server: bytes
     request: str  # method and target
     request_start_ns: int  # the first segment of the request
-    request_ns: int  # the last one
+    request_ns: int  # the last segment of the request
     first_byte_ns: int  # the first segment of its response
     by_nginx: bool  # whether the response's header names nginx
     handshake: Handshake | None
@@ -220,18 +220,18 @@ class Conversation:
     """Requests and responses, one after the other."""
 
     observer: ExchangeObserver | None
-    exchanges: int = 0  # requests
-    awaiting: bool = False  # whether the latest one has no response yet
+    exchanges: int = 0  # requests so far
+    awaiting: bool = False  # whether the latest request has no response yet
     response_times: Durations = field(default_factory=Durations)  # from a request to its response's first byte
     server_errors: int = 0  # responses with a status of 500 or above
     left_before: bool = False  # whether the client left before a response
     left_in: bool = False  # whether the client left during a response
-    hung_up_ns: int | None = None  # when the server closed before the end of a response
+    hung_up_ns: int | None = None  # time at which the server closed before the end of a response
     _request: str = ""
     _start_ns: int = 0
     _end_seq: int = UNKNOWN
     _asked_seq: int = UNKNOWN  # the server's position at the time of the request
-    # Whether the client left while it is unknown if the response is complete.
+    # Whether the client left when it was unknown whether the response was complete.
     _unfinished: bool = False
 
     def request(self, client: SideState, asked: str, time_ns: int) -> None:
@@ -314,8 +314,8 @@ class FlowState:
     first_ns: int
     handshake: Handshake | None  # None if the capture began later
     observer: ExchangeObserver | None
-    over: bool = False  # whether it has ended, except for stragglers
-    gone: bool = False  # whether it was returned
+    over: bool = False  # whether it has ended, except for late segments
+    gone: bool = False  # whether its record was returned
     _conversation: Conversation | None = None
     _reset_after_own_fin: Peer | None = None
     _data_after_fin_bytes: int = 0
@@ -336,7 +336,7 @@ class FlowState:
         return max(self.client.last_ns, self.server.last_ns)
 
     def reordering_ns(self) -> int:
-        """Return for how long a late segment counts as overtaken, rather than lost and repeated: a round trip."""
+        """Return how late a segment may be to count as overtaken, not as lost and retransmitted: a round trip."""
         return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
 
     def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:
@@ -398,16 +398,16 @@ class FlowState:
         self.over = True
 
     def reopen(self) -> None:
-        """Go on after a SYN that is repeated after a RST: the RST ended an older connection."""
+        """Continue when a SYN is repeated after a RST, which ended an older connection."""
         self.over = False
 
     def record(self, *, evicted: bool) -> FlowRecord:
         """Return the record. ``evicted``: whether it is returned before the connection's end."""
         handshake, conversation = self.handshake, self._conversation
         last_ns = self.last_ns
-        told: dict[str, object] = {}
+        values: dict[str, object] = {}
         if handshake is not None:
-            told |= {
+            values |= {
                 "handshake": handshake.outcome,
                 "handshake_s": seconds(handshake.total_ns()),
                 "syn_to_synack_s": seconds(handshake.syn_to_synack_ns),
@@ -417,7 +417,7 @@ class FlowState:
             }
         # Without the server's direction, every client seems to leave before its response.
         if conversation is not None and self.server.packets:
-            told |= {
+            values |= {
                 "exchanges": conversation.exchanges,
                 "response_times": conversation.response_times,
                 "server_errors": conversation.server_errors,
@@ -441,7 +441,7 @@ class FlowState:
             tls=self._tls,
             incomplete=self.client.is_incomplete() or self.server.is_incomplete(),
             evicted=evicted,
-            **told,  # type: ignore[arg-type]  # each by its name in FlowRecord
+            **values,  # type: ignore[arg-type]  # each by its name in FlowRecord
         )
 
     def take_apart(self) -> None:

@@ -4,8 +4,8 @@ It reads link layers, IPv4 (RFC 791), IPv6 with extensions (RFC 8200), and packe
 MPLS (RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
 
 Link types: https://www.tcpdump.org/linktypes.html; there, LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html show the
-layouts of Linux "cooked" captures, which tcpdump's interface ``any`` yields. All other packets are counted under a few
-kinds, whatever a capture contains (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
+layouts of Linux "cooked" captures, which tcpdump's interface ``any`` yields. All other packets are counted under a
+limited number of kinds (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
 """
 
 import struct
@@ -45,18 +45,18 @@ class MalformedPacketError(Exception):
 
 
 class CutPacketError(Exception):
-    """A packet that ends inside its headers: cut by the capture, or malformed."""
+    """A packet that ends inside its headers: truncated by the capture, or malformed."""
 
 
 def ethertype_name(ethertype: int) -> str:
-    """Name what an Ethernet frame carries."""
+    """Return the name of the protocol in an Ethernet frame."""
     if ethertype < _SMALLEST_ETHERTYPE:
         return "IEEE 802.3"
     return _ETHERTYPES.get(ethertype, f"EtherType 0x{ethertype:04x}")
 
 
 def protocol_name(protocol: int) -> str:
-    """Name what an IP packet carries."""
+    """Return the name of the protocol in an IP packet."""
     return _PROTOCOLS.get(protocol, f"IP protocol {protocol}")
 
 
@@ -131,7 +131,7 @@ def _behind_family(data: bytes) -> tuple[int, int]:
     if family not in _FAMILIES:
         family = int.from_bytes(data[:_FAMILY_BYTES], "little")
     if family not in _FAMILIES:
-        # One kind for all: a hostile file could have four billion kinds.
+        # They count as one kind, since a hostile file could have four billion kinds.
         raise OtherPacketError("loopback packets of another family")
     return _FAMILIES[family], _FAMILY_BYTES
 

@@ -1,4 +1,4 @@
-"""QUIC in a capture, as far as long headers show it: everything after them is encrypted.
+"""Finds QUIC connections in a capture by their long headers: everything after these is encrypted.
 
 A long header names the version and both connection IDs (RFC 8999, 5.1), and in known versions the packet's type (RFC
 9000, 17.2; RFC 9369, 3.2). A client begins with Initial packets in datagrams of at least 1200 bytes, to a connection ID
@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from tuneproof.explain.parse.capture.records import Endpoint, endpoint
 
 LIVE_CONNECTIONS: Final = 20_000
-"""How many connections to track, the latest ones; each takes about half a KiB."""
+"""The maximum number of connections to track, the latest ones; each takes about half a KiB."""
 FLIGHTS: Final = 3
-"""A client that sends its Initial this often, over half a second, gets no answer. Fewer mean nothing: the capture may
-end, or a packet may be lost. Timers begin at 0.3 to 1 s, and double (RFC 9002, 6.2)."""
+"""A client that sends its Initial this often, over half a second, gets no answer. Fewer Initials show nothing: the
+capture may have ended, or a packet may be lost. Timers begin at 0.3 to 1 s, and double (RFC 9002, 6.2)."""
 
 _SERVICES: Final = 64
 # The limit on servers while reading: a scan of all addresses must not use unlimited memory.
@@ -37,7 +37,7 @@ _MOST_ID_BYTES: Final = 20
 _LEAST_ID_BYTES: Final = 8
 _LEAST_BYTES: Final = 1200
 _PRIVILEGED: Final = 1024
-# Packets of a flight leave together; the shortest timer of a client is a multiple of this.
+# A flight's packets leave together; a client's shortest timer is several times this.
 _FLIGHT_NS: Final = 50_000_000
 _WAITED_NS: Final = 500_000_000
 # The longest pause between two Initials is 32 s; what comes later is another connection on the same ports.
@@ -50,13 +50,13 @@ class QuicService:
 
     server: Endpoint
     connections: int = 0  # connections that clients began, with Initial packets
-    established: int = 0  # those with client packets that need the handshake's keys
-    answered: int = 0  # those, and others with an answer other than Retry or Version Negotiation
-    retried: int = 0  # to which the server sent a Retry
-    negotiated: int = 0  # to which the server sent a Version Negotiation: it does not support the client's version
-    unanswered: int = 0  # without any answer, although the client sent its Initial FLIGHTS times, or ICMP says why
-    unreachable: int = 0  # those for which ICMP reported the port or the host as unreachable
-    unanswered_after_retry: int = 0  # with no answer but a Retry, although the client sent its Initial FLIGHTS times
+    established: int = 0  # connections with client packets that need the handshake's keys
+    answered: int = 0  # established ones, and others with an answer other than Retry or Version Negotiation
+    retried: int = 0  # connections to which the server sent a Retry
+    negotiated: int = 0  # connections with a Version Negotiation: the server does not support the client's version
+    unanswered: int = 0  # connections without any answer after FLIGHTS Initials, or with an ICMP error
+    unreachable: int = 0  # unanswered ones for which ICMP reported the port or the host as unreachable
+    unanswered_after_retry: int = 0  # connections with no answer but a Retry after FLIGHTS Initials or an ICMP error
 
 
 class _Header(NamedTuple):

@@ -1,7 +1,7 @@
 """Finds both legs of requests if nginx replaces the beginning of their path.
 
 ``proxy_pass http://app/v1/;`` in ``location /api/`` turns /api/users/5 into /v1/users/5. A rule, such as "/api" to
-"/v1", must explain many requests: nearly all of those under /api during which nginx sent a request with the same end.
+"/v1", must explain many requests: nearly all under /api during which nginx sent a request with the same end.
 Each is then matched by its whole target. Other rewritten targets stay without a match.
 """
 
@@ -15,12 +15,12 @@ from typing import Final
 from tuneproof.explain.parse.capture.connection import Answered
 from tuneproof.explain.parse.capture.http1 import MAX_REQUEST
 
-# A rule must explain as many requests as any other statement about requests needs.
+# A rule must explain at least this many requests, as any other finding about requests.
 ENOUGH: Final = 20
 NEARLY_ALL: Final = 0.9
-# How many requests with the same end to compare with one front.
+# The maximum number of requests with the same end to compare with one front.
 _LOOKED_AT: Final = 64
-# How many rules to try, those with the most support first.
+# The maximum number of rules to try, the one that fits most requests first.
 _MOST_RULES: Final = 50
 _SHARED: Final = 0.1
 _ADDRESS: Final = slice(None, -2)
