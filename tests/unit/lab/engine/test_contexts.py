@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import docker
 import pytest
 
+from tests.support.docker_contexts import write_context
 from tuneproof.errors import BadInputError
 from tuneproof.lab.engine.contexts import at_context, resolved
 
@@ -22,10 +23,7 @@ HOST = "tcp://10.0.0.9:2376"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a configuration folder of the docker command, with a context called far."""
-    meta = tmp_path / "contexts/meta/0cfef25d0a1d1e0f"
-    meta.mkdir(parents=True)
-    text = json.dumps({"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": FAR, "SkipTLSVerify": False}}})
-    (meta / "meta.json").write_text(text, encoding="utf-8")
+    write_context(tmp_path, "far", FAR)
     return tmp_path
 
 

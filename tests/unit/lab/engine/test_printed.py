@@ -66,7 +66,7 @@ def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
     ids=["first-in-two-parts", "one-part", "second-in-two-parts", "bytes"],
 )
 def test_a_log_is_read_until_it_is_sufficient(parts: tuple[bytes, ...]) -> None:
-    """The log is followed once, and not to its end. A word may arrive in two parts."""
+    """The log is followed once, and not to its end. A word may arrive in parts."""
     stream = Stream(*parts, b"more\n", ends=False)
     engine = Engine(stream)
     assert until_ready_twice(engine) == b"".join(parts).decode()

@@ -136,7 +136,7 @@ def test_a_refusal_is_a_response_and_is_not_repeated(api: docker.APIClient) -> N
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("loses", [0, 1])
-def test_a_client_is_made_again_after_a_lost_response_but_not_after_a_wrong_one(
+def test_a_client_is_created_again_after_a_lost_response_but_not_after_a_wrong_one(
     api: docker.APIClient, loses: int
 ) -> None:
     """docker-py raises the same exception for both."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import requests
@@ -88,25 +86,16 @@ def test_the_containers_that_packages_are_read_from_are_removed(monkeypatch: pyt
         entry = tarfile.TarInfo("status")
         entry.size = len(PACKAGES)
         tar.addfile(entry, io.BytesIO(PACKAGES.encode()))
-    names = iter(["lost", "first", "second"])
+    create_container = api.create_container
 
-    def create(image: str, *, labels: dict[str, str]) -> Any:
-        made = api.create_container(image, name=next(names), labels=labels)
-        api.add("container", name := f"{image}-{len(api.held['container'])}", labels)
-        if name == "one-1":
+    def create(image: str, *, labels: dict[str, str]) -> dict[str, str]:
+        made = create_container(image, name=f"{len(api.names())} before", labels=labels)
+        if len(api.names()) == 1:
             raise requests.ConnectionError("Connection aborted.")
         return made
 
-    client: Any = SimpleNamespace(
-        api=SimpleNamespace(
-            create_container=create,
-            get_archive=lambda _container, _path: ([archive.getvalue()], {}),
-            containers=api.containers,
-            images=api.images,
-            networks=api.networks,
-            volumes=api.volumes,
-            remove_container=api.remove_container,
-        )
-    )
-    assert list(package_lists(client, ["one", "two"])) == [PACKAGES, PACKAGES]
+    monkeypatch.setattr(api, "create_container", create)
+    monkeypatch.setattr(api, "get_archive", lambda _container, _path: ([archive.getvalue()], {}), raising=False)
+    assert list(package_lists(api.client, ["one", "two"])) == [PACKAGES, PACKAGES]
+    assert len(api.named) == 3
     assert not api.held["container"]

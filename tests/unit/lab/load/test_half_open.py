@@ -23,7 +23,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     return fake
 
 
-def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
+def test_the_clients_netadmin_container_sends_the_burst_between_two_readings(fake: FakeStage) -> None:
     """Sockets and counters are read repeatedly after the burst, until no more SYNs arrive.
 
     Shares refer to the sent SYNs. Nothing is timed, so stolen CPU time does not matter.
@@ -32,7 +32,7 @@ def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: 
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["sockets", "counters", "half_open", *["sockets", "counters"] * 2]
     assert fake.bursts == [("client", ADDRESS, PORT, 800)]
-    assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "the record lacks the source addresses"
+    assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "the record lacks its sources"
     assert load.observe(recorded) == HalfOpenObservation(
         steal_pct=0.0,
         measuring_s=recorded.measuring_s,

@@ -3,12 +3,8 @@
 import types
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
-
 from tests.support.fake_netadmin import FakeLab
-from tests.support.fake_stage import FakeStage
 from tests.support.joined import Joined
-from tuneproof.errors import LabError
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.scripted import Scripted
@@ -103,12 +99,3 @@ def test_a_stage_belongs_to_one_of_several_nginx_containers() -> None:
     assert cast("Any", stage.subject).name == "small"
     assert stage.observer == stage.programs.observer("small")
     assert stand_in.started == [("netadmin-small", OBSERVER, "www-data")]
-
-
-def test_stopped_workers_continue_after_any_failure() -> None:
-    """Stopped workers would not serve later trials."""
-    fake = FakeStage()
-    fake.failing["something"] = LabError("no answer")
-    with pytest.raises(LabError, match="no answer"), fake.stage.stopped_workers():
-        fake.do("something")
-    assert fake.did == ["STOP workers", "something", "CONT workers"]

@@ -114,7 +114,7 @@ def stage_with(
     return cast("Stage", stage)
 
 
-def test_a_plan_runs_stage_with_with_its_client_and_its_prober() -> None:
+def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
     """The trial runs against the stage's nginx container. Without ``counts_turns``, it needs no observer."""
     client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
     prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
@@ -238,7 +238,7 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
     record = recorded(client, prober, plan=StallLoad(settle_s=2.0))
     assert client.starts_s == prober.starts_s
     assert 109.1 <= client.starts_s[0] < 109 + time.monotonic() - began_s
-    assert record.clock_doubt_s is None, "they share a clock"
+    assert record.clock_doubt_s is None, "programs on one machine share a clock"
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
@@ -277,7 +277,7 @@ def test_programs_that_saw_different_workers_are_an_error() -> None:
 
 
 @pytest.mark.parametrize("phase", ["prepared", "seen"])
-def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
+def test_the_clients_error_is_reported_rather_than_the_probers(phase: str) -> None:
     """The client's error may have caused the prober's error."""
     client: dict[str, Any] = {phase: CannotDoError("no bulk file")}
     prober: dict[str, Any] = {phase: CannotDoError("no answer")}

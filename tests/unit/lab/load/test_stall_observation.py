@@ -36,7 +36,7 @@ def test_a_worker_without_recorded_loop_iterations_is_an_error() -> None:
         observed(replace(stall_record(), turns=turns))
 
 
-def test_bulk_bytes_are_per_second_of_the_window() -> None:
+def test_bulk_bytes_are_divided_by_the_length_of_the_window() -> None:
     """The window lasts 2 s. Without downloads, each worker has zero, so that effects can sum the figures."""
     observation = observed(stall_record(bulk=(3_000_000, 0), steal_pct=3.0, measuring_s=1.25))
     assert (list(observation.bulk_bytes_per_s), observation.faults) == ([1_500_000, 0], ())
@@ -53,7 +53,7 @@ def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
     assert observation.generator_lag_p99_ms == 10
 
 
-def test_a_fast_request_keeps_missing_values_as_none() -> None:
+def test_missing_values_of_a_fast_request_are_none() -> None:
     """An incomplete request has no zero in place of its worker or its first byte."""
     record = stall_record(baseline_ms=[3.0])
     observation = observed(replace(record, fast=(fast_request(1000.0, complete=False, worker_pid=None),)))

@@ -97,7 +97,7 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ),
         ("limit=10", "client: a limit alone does not shape anything; add a delay, a loss or a rate"),
         ("delay=1ms,,loss=1%", "nothing between commas: no such key"),
-        # The jitter is not reported as well, although the delay that it needs is unreadable.
+        # Only the unreadable delay is reported, and not the jitter that needs it.
         ("delay=20,jitter=5ms", "delay=20: 20 needs one of the units us, ms, s"),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment,
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
 
-def test_each_field_except_the_limit_shapes_by_itself() -> None:
+def test_each_field_except_the_limit_shapes_a_link_on_its_own() -> None:
     """Jitter and reordering need a delay. A limit alone has no effect, since no packets wait."""
     fields: list[dict[str, Any]] = [
         {name: 1} for name in ("delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit")

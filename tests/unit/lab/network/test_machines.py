@@ -62,7 +62,7 @@ def test_each_other_machine_has_a_path_to_the_subjects_machine(ends: Ends) -> No
     assert ends.program.of("answer_probes") == [{"port": PROBE_PORT}]
 
 
-def test_a_path_has_its_round_trip_its_rates_and_its_losses() -> None:
+def test_a_path_contains_its_round_trip_its_rates_and_its_losses() -> None:
     path = paths(client=FAR)[Role.CLIENT]
     assert path.rtt_p10_ms <= path.rtt_p50_ms <= path.rtt_p90_ms < 1
     assert path.to_subject_mbit == pytest.approx(100, rel=0.05)

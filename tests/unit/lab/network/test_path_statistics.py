@@ -75,7 +75,7 @@ FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
 
 @over_noise
 @pytest.mark.parametrize(("wanted", "real", "packets"), FOUND.values(), ids=FOUND)
-def test_a_link_with_another_effect_is_always_found(
+def test_a_link_with_a_wrong_effect_is_always_found(
     wanted: dict[str, float], real: dict[str, float], packets: int, noise: tuple[float, float]
 ) -> None:
     """Even on a busy host, 5000 probes always distinguish losses of 2 % from 5 %, and delays of 5 ms from 7 ms."""

@@ -47,7 +47,7 @@ def test_an_invalid_place_is_reported(words: list[str], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_without_places_the_network_is_the_engines_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_places_the_lab_is_on_the_default_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
     engines = Engines()
     assert not engines.are_several
