@@ -49,7 +49,7 @@ EXCHANGED = ((CONNECTION,),)
 ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
-class Around:
+class TrialLab:
     """A lab with programs that record their calls; these and the responses pass as lines of JSON."""
 
     def __init__(self) -> None:
@@ -128,28 +128,28 @@ class Around:
 class Observing:
     """The observer's program."""
 
-    def __init__(self, around: Around) -> None:
-        self._around = around
+    def __init__(self, lab: TrialLab) -> None:
+        self._lab = lab
         self.masters_wait = iter([False, True]).__next__
         self.calls = iter(
             [{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]
         ).__next__
 
     def signal(self, name: str, to: str) -> None:
-        self._around.did.append(f"{name} {to}")
+        self._lab.did.append(f"{name} {to}")
 
     def workers(self) -> WorkerTexts:
-        found = following(self._around.workers)
+        found = following(self._lab.workers)
         if isinstance(found, CannotDoError):
             raise found
         return WorkerTexts(workers=found, at_s=0.0)
 
     def counters(self) -> CounterTexts:
-        dropped = f"TcpExt: ListenDrops\nTcpExt: {self._around.drops.pop(0)}\n"
+        dropped = f"TcpExt: ListenDrops\nTcpExt: {self._lab.drops.pop(0)}\n"
         return CounterTexts(counters=dropped, softnet=SOFTNET, at_s=12.5)
 
     def sockets(self, port: int) -> SocketCounts:
-        return self._around.left.get(port) or sockets(0 if "CONT workers" in self._around.did else 2)
+        return self._lab.left.get(port) or sockets(0 if "CONT workers" in self._lab.did else 2)
 
     def turns(self, start_s: float, end_s: float) -> Turns:
         return Turns(workers=(), start_s=start_s, end_s=end_s)
@@ -185,5 +185,5 @@ def sockets(*queued: int, local: Mapping[str, int] | None = None) -> SocketCount
     return SocketCounts(listeners=listeners, local=local or {}, others={}, send_queue_bytes=0, unread_bytes=())
 
 
-def rig(around: Around) -> Rig:
-    return Rig(around.stage, configuration="arm")
+def rig(lab: TrialLab) -> Rig:
+    return Rig(lab.stage, configuration="arm")

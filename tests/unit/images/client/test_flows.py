@@ -103,9 +103,9 @@ def test_a_request_may_be_sent_in_parts() -> None:
         writer.write(OK)
         writer.close()
 
-    asked = f"GET / HTTP/1.1\r\nX: {'x' * 200}\r\n\r\n"
-    (connection,) = run(handle, says=asked, sends_bytes_per_s=20 * 50)
-    assert b"".join(parts) == asked.encode()
+    request = f"GET / HTTP/1.1\r\nX: {'x' * 200}\r\n\r\n"
+    (connection,) = run(handle, says=request, sends_bytes_per_s=20 * 50)
+    assert b"".join(parts) == request.encode()
     assert len(parts) > 1
     assert connection.answers[0].status == 200
 

@@ -18,10 +18,10 @@ from tests.support.fake_nginx import Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
-def slow(port: int, *, told: threading.Event, crowd: Crowd, **changes: Any) -> SlowReadersSeen:
-    """Run slow readers until ``told`` is set: by default two, of the bulk file."""
+def slow(port: int, *, end: threading.Event, crowd: Crowd, **changes: Any) -> SlowReadersSeen:
+    """Run slow readers until ``end`` is set: by default two, of the bulk file."""
     quick: dict[str, Any] = {"address": "127.0.0.1", "path": "/bulk.bin", "count": 2, "interval_s": 0.05}
-    return crowds.read_slowly(SlowReading(port=port, **{**quick, **changes}), told, crowd)
+    return crowds.read_slowly(SlowReading(port=port, **{**quick, **changes}), end, crowd)
 
 
 def read_bytes(crowd: Crowd) -> int:
@@ -50,8 +50,8 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
     crowd = Crowd()
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
-        told = Until(lambda: read_bytes(crowd) >= 3 * 4 and each_has(crowd, 10_000, readers=3))
-        answer = slow(server.port, crowd=crowd, count=3, told=told)
+        end = Until(lambda: read_bytes(crowd) >= 3 * 4 and each_has(crowd, 10_000, readers=3))
+        answer = slow(server.port, crowd=crowd, count=3, end=end)
         took_s = time.monotonic() - began_s
         assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
         assert {request.trial for request in server.requests} == {"slow_readers"}
@@ -65,7 +65,7 @@ def test_a_download_that_the_server_has_ended_is_not_alive() -> None:
     """The server's FIN is noticed behind unread data, which still counts."""
     crowd = Crowd()
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
-        answer = slow(server.port, crowd=crowd, told=Until(lambda: len(crowd.ended) == 2))
+        answer = slow(server.port, crowd=crowd, end=Until(lambda: len(crowd.ended) == 2))
     assert (answer.alive, answer.ended) == (0, 2)
     # The bytes include the response's headers.
     assert 2 * 1000 < answer.unread_bytes + answer.read_bytes < 2 * 1200
@@ -83,8 +83,8 @@ def test_a_reset_ends_a_reader() -> None:
 
         thread = threading.Thread(target=reset)
         thread.start()
-        told = Until(lambda: len(crowd.ended) == 1)
-        answer = slow(listener.getsockname()[1], crowd=crowd, count=1, told=told)
+        end = Until(lambda: len(crowd.ended) == 1)
+        answer = slow(listener.getsockname()[1], crowd=crowd, count=1, end=end)
         thread.join()
     assert (answer.alive, answer.ended, answer.unread_bytes) == (0, 1, 0)
 
@@ -92,7 +92,7 @@ def test_a_reset_ends_a_reader() -> None:
 def test_readers_without_a_listener_are_counted() -> None:
     crowd = Crowd()
     with closed_port() as port:
-        answer = slow(port, crowd=crowd, told=Until(lambda: crowd.failed.total() == 2))
+        answer = slow(port, crowd=crowd, end=Until(lambda: crowd.failed.total() == 2))
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
@@ -102,12 +102,12 @@ def test_another_status_than_200_is_an_error_with_the_response(interval_s: float
     """A short error page would not fill nginx's buffers. No connection stays open."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     crowd = Crowd()
-    told = Until(lambda: each_has(crowd, 1) and (read_bytes(crowd) > 0) == (interval_s < 1))
+    end = Until(lambda: each_has(crowd, 1) and (read_bytes(crowd) > 0) == (interval_s < 1))
     with (
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server,
         pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"),
     ):
-        slow(server.port, crowd=crowd, interval_s=interval_s, told=told)
+        slow(server.port, crowd=crowd, interval_s=interval_s, end=end)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 

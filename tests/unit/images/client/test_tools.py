@@ -110,13 +110,13 @@ def test_other_columns_and_missing_rows_are_an_error(text: str) -> None:
         ab_times(text)
 
 
-@pytest.mark.parametrize("asked", [AB, WRK], ids=lambda asked: asked.tool)
+@pytest.mark.parametrize("load", [AB, WRK], ids=lambda load: load.tool)
 def test_a_run_returns_its_report_and_for_ab_also_the_times(
-    asked: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writes = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\n" if asked == AB else ""
-    fake_tool(asked.tool, tmp_path, monkeypatch, f"{writes}print({REPORT!r}, end='')\n")
-    assert run(asked) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT) if asked == AB else None)
+    writes = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\n" if load == AB else ""
+    fake_tool(load.tool, tmp_path, monkeypatch, f"{writes}print({REPORT!r}, end='')\n")
+    assert run(load) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT) if load == AB else None)
 
 
 def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,14 +95,14 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
     with FakeNginx(Behaviour()) as server:
         prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
         server.wait_for_open(3)
-        asked = len(server.workers_asked_for("/probe"))
+        before = len(server.workers_asked_for("/probe"))
         start_s = time.monotonic() + 0.05
         window = measure(prepared, start_s=start_s).window
         assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
         # The only probe request is the last one, to the worker that must delete downloads.
         assert server.requests[-1].path == "/probe"
-        assert server.workers_asked_for("/probe")[asked:] == [12]
+        assert server.workers_asked_for("/probe")[before:] == [12]
     assert window is not None
     assert (window.probe, window.workers) == ((), (11, 12))
     assert window.bulk is not None

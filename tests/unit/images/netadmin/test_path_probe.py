@@ -84,8 +84,8 @@ def test_every_probe_comes_back_with_its_times(port: int) -> None:
 def test_probes_have_the_planned_size_in_both_directions(port: int) -> None:
     with path_probe._udp(port) as other, path_probe._udp(port + 1) as leader:
         leader.connect(("127.0.0.1", port))
-        asked = plan(port, interval_s=0.0, payload_bytes=200, linger_s=0.01)
-        assert path_probe._send_probes(leader, asked, packets=1)[1] == []
+        planned = plan(port, interval_s=0.0, payload_bytes=200, linger_s=0.01)
+        assert path_probe._send_probes(leader, planned, packets=1)[1] == []
         assert len(other.recv(65536, socket.MSG_PEEK)) == 200
         path_probe._send_back(other)
         assert len(leader.recv(65536)) == 200

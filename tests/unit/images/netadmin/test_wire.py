@@ -27,7 +27,7 @@ say({"joined": True})
 while True:
     question = hear()
 """
-OBEDIENT = "    say({'heard': question})\n"
+OBEDIENT = "    say({'echo': question})\n"
 
 
 class Kernels:
@@ -87,8 +87,8 @@ def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wir
 def test_calls_are_answered_in_order(wire: Wire) -> None:
     wire.raise_()
     long = {"shape": ["x" * 1000] * 200}
-    assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
-    assert wire.ask(long) == {"heard": long}
+    assert wire.ask({"memory": True}) == {"echo": {"memory": True}}
+    assert wire.ask(long) == {"echo": long}
 
 
 def test_an_error_inside_the_wire_is_reported(kernels: Kernels, wire: Wire) -> None:
@@ -133,7 +133,7 @@ def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, w
     wire.raise_()
     assert wire.alive
     assert pid_of(wire) != first
-    assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
+    assert wire.ask({"memory": True}) == {"echo": {"memory": True}}
     assert kernels.plumbed == ["lay", "through", "past", "lay"]
     assert kernels.log.read_text(encoding="utf-8") == "Linux version\n" * 2
 

@@ -159,9 +159,9 @@ def test_a_refused_removal_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("named", [[], ["tcp://10.0.0.5:2375"]], ids=["default", "named"])
-@pytest.mark.parametrize(("said", "quiet_s"), [(b"done", 0.0), (b"", 6.0)], ids=["done", "silence"])
+@pytest.mark.parametrize(("message", "quiet_s"), [(b"done", 0.0), (b"", 6.0)], ids=["done", "silence"])
 def test_the_reapers_patience_depends_on_what_the_session_sent(
-    said: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
+    message: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After "done", the session has removed its resources and waits for the reaper."""
     calls: list[tuple[str, float, str]] = []
@@ -171,7 +171,7 @@ def test_the_reapers_patience_depends_on_what_the_session_sent(
 
     monkeypatch.setattr(module, "reap", remember)
     reader, writer = os.pipe()
-    os.write(writer, said)
+    os.write(writer, message)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.counted_trial import ARRIVED, CONNECTION, EXCHANGED, Around, rig
+from tests.support.counted_trial import ARRIVED, CONNECTION, EXCHANGED, TrialLab, rig
 from tests.support.exchanged import answered
 from tests.support.fake_stage import FakeClock
 from tuneproof.errors import LabError
@@ -27,17 +27,17 @@ from tuneproof.lab.topology.program import Call
 
 def test_nginx_is_started_before_the_script_and_stopped_after_it() -> None:
     """Nginx is also stopped if the script fails."""
-    around = Around()
+    lab = TrialLab()
 
     def script(_rig: Rig) -> Mapping[str, float]:
-        around.did.append("script")
-        if around.did.count("script") == 2:
+        lab.did.append("script")
+        if lab.did.count("script") == 2:
             raise LabError("no answer")
         return {"seen": 3}
 
     load = Counted(configuration="arm", script=script, counts_calls=True)
-    outcome = load.run(around.stage, label="arm-b1")
-    assert around.did == [("start", "arm", RECORDER_PATH), "script", ("stop",)]
+    outcome = load.run(lab.stage, label="arm-b1")
+    assert lab.did == [("start", "arm", RECORDER_PATH), "script", ("stop",)]
     observation = load.observe(outcome)
     assert observation["seen"] == 3
     assert observation.measuring_s == outcome.measuring_s == 0
@@ -45,25 +45,25 @@ def test_nginx_is_started_before_the_script_and_stopped_after_it() -> None:
     assert load.metrics([observation, replace(observation, figures={"seen": 5})]) == {"trials": 2, "seen": 4}
     assert load.metrics([]) == {"trials": 0}
     with pytest.raises(LabError, match="no answer"):
-        replace(load, counts_calls=False).run(around.stage, label="arm-b2")
-    assert around.did[3:] == [("start", "arm"), "script", ("stop",)]
+        replace(load, counts_calls=False).run(lab.stage, label="arm-b2")
+    assert lab.did[3:] == [("start", "arm"), "script", ("stop",)]
 
 
 def test_nginx_is_not_started_for_a_configuration_that_is_only_tested() -> None:
     """Nginx may refuse the configuration."""
-    around = Around()
+    lab = TrialLab()
     load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
-    assert load.run(around.stage, label="arm-b1").record.figures == {"status": 0}
-    assert around.did == [("test", "arm")]
+    assert load.run(lab.stage, label="arm-b1").record.figures == {"status": 0}
+    assert lab.did == [("test", "arm")]
 
 
 def test_the_clients_reports_are_kept_as_evidence() -> None:
-    around = Around()
+    lab = TrialLab()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
-    record = load.run(around.stage, label="arm-b1").record
-    asked = Call.of(Loadgen.flows, "172.18.0.4", 8000, (Flow(path="/x"),))
+    record = load.run(lab.stage, label="arm-b1").record
+    call = Call.of(Loadgen.flows, "172.18.0.4", 8000, (Flow(path="/x"),))
     assert record == CountedRecord(
-        figures={"ok": 1}, seen=(Told(function="flows", asked=asked.arguments, answer=EXCHANGED),)
+        figures={"ok": 1}, seen=(Told(function="flows", asked=call.arguments, answer=EXCHANGED),)
     )
     (report,) = json.loads(json.dumps(to_plain(record)))["seen"]
     assert (report["function"], report["asked"]["flows"][0]["path"]) == ("flows", "/x")
@@ -72,23 +72,23 @@ def test_the_clients_reports_are_kept_as_evidence() -> None:
 
 def test_flows_run_in_one_call_that_returns_their_connections() -> None:
     """A missing response has status 0."""
-    around = Around()
-    around.answers["flows"] = EXCHANGED * 2
+    lab = TrialLab()
+    lab.answers["flows"] = EXCHANGED * 2
     flows = (Flow(timeout_s=3.0), Flow(timeout_s=90.0))
-    ((connection,), _) = rig(around).flows(*flows, port=8443)
+    ((connection,), _) = rig(lab).flows(*flows, port=8443)
     assert connection.closed_by_server
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
-    assert around.asked == [Call.of(Loadgen.flows, "172.18.0.4", 8443, flows)]
+    assert lab.asked == [Call.of(Loadgen.flows, "172.18.0.4", 8443, flows)]
 
 
 def test_streams_are_opened_read_and_closed() -> None:
     """The default port is that of the nginx container."""
-    around = Around()
-    rig(around).open_streams(Streams())
-    rig(around).open_streams(Streams(http2=True), port=8443)
-    assert rig(around).arrived() == (ARRIVED,)
-    rig(around).leave_streams()
-    assert around.asked == [
+    lab = TrialLab()
+    rig(lab).open_streams(Streams())
+    rig(lab).open_streams(Streams(http2=True), port=8443)
+    assert rig(lab).arrived() == (ARRIVED,)
+    rig(lab).leave_streams()
+    assert lab.asked == [
         Call.of(Loadgen.open_streams, "172.18.0.4", 8000, (Streams(),)),
         Call.of(Loadgen.open_streams, "172.18.0.4", 8443, (Streams(http2=True),)),
         Call.of(Loadgen.arrived),
@@ -97,26 +97,26 @@ def test_streams_are_opened_read_and_closed() -> None:
 
 
 def test_backends_are_reached_by_their_names_and_nginx_at_its_ports() -> None:
-    around = Around()
-    assert (rig(around).at(), rig(around).tls_endpoint) == (("172.18.0.4", 8000), ("172.18.0.4", TLS_PORT))
-    rig(around).backend().seen()
-    rig(around).backend("other").seen()
-    assert around.did == [("backend", "seen"), ("other", "seen")]
-    assert rig(around).backends() == ["backend", "own"], (
+    lab = TrialLab()
+    assert (rig(lab).at(), rig(lab).tls_endpoint) == (("172.18.0.4", 8000), ("172.18.0.4", TLS_PORT))
+    rig(lab).backend().seen()
+    rig(lab).backend("other").seen()
+    assert lab.did == [("backend", "seen"), ("other", "seen")]
+    assert rig(lab).backends() == ["backend", "own"], (
         "backends of other nginx containers, and other roles, do not belong here"
     )
 
 
 def test_a_client_that_timed_out_makes_the_trial_void() -> None:
-    around = Around()
-    around.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
+    lab = TrialLab()
+    lab.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
     with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s without success"):
-        rig(around).flow(Flow(connections=2, timeout_s=3.0))
+        rig(lab).flow(Flow(connections=2, timeout_s=3.0))
 
 
 def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
     """This applies to silent connections and to streams; of several streams, the oldest counts."""
-    clock, trial = FakeClock(), rig(Around())
+    clock, trial = FakeClock(), rig(TrialLab())
     clock.replace_in(monkeypatch, module)
     with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(then=(Step.STAY,))):
         clock.now_s += 61
@@ -134,92 +134,92 @@ def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: p
 def test_an_incomplete_missing_or_failed_response_makes_the_trial_void() -> None:
     whole = answered(200, worker=7, body_bytes=5, total_s=0.2)
     half, failed = replace(whole, complete=False), replace(whole, status=503)
-    assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
+    assert rig(TrialLab()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
     for answers in ((whole,), (whole, half), (whole, failed)):
         with pytest.raises(VoidTrialError, match="1 of 2 requests got a complete 200"):
-            rig(Around()).ok([replace(CONNECTION, answers=answers)], requests=2)
+            rig(TrialLab()).ok([replace(CONNECTION, answers=answers)], requests=2)
 
 
 def test_connections_stay_open_during_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    around = Around()
-    around.clock.replace_in(monkeypatch, module)
-    trial = rig(around)
+    lab = TrialLab()
+    lab.clock.replace_in(monkeypatch, module)
+    trial = rig(lab)
     with trial.standing(Flow(then=(Step.STAY,)), port=8443) as results:
         assert results == []
-        around.did.append("look")
-        around.clock.now_s += 5
+        lab.did.append("look")
+        lab.clock.now_s += 5
     assert results == [(CONNECTION,)]
-    assert around.did == [("stand", 8443), "look", ("end_flows", None)]
+    assert lab.did == [("stand", 8443), "look", ("end_flows", None)]
     assert trial.measured_s == 6.0, "both calls, and the time between them"
     with pytest.raises(LabError, match="no answer"), trial.standing(Flow(then=(Step.STAY,))):
         raise LabError("no answer")
-    assert around.did[-1] == ("end_flows", None)
+    assert lab.did[-1] == ("end_flows", None)
 
 
 def test_each_flow_uses_the_next_client_addresses() -> None:
     """Up to 64 connections have one address each. Without client addresses, the kernel chooses."""
-    around = Around()
-    around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
+    lab = TrialLab()
+    lab.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
     for connections in (2, 3, 70):
-        rig(around).flow(Flow(connections=connections))
-    assert around.sources[:2] == [("10.0.0.0", "10.0.0.1"), ("10.0.0.2", "10.0.0.3", "10.0.0.4")]
-    assert len(around.sources[2]) == 64
-    alone = Around()
+        rig(lab).flow(Flow(connections=connections))
+    assert lab.sources[:2] == [("10.0.0.0", "10.0.0.1"), ("10.0.0.2", "10.0.0.3", "10.0.0.4")]
+    assert len(lab.sources[2]) == 64
+    alone = TrialLab()
     rig(alone).flow(Flow(connections=2))
     assert alone.sources == [()]
 
 
 def test_connections_wait_behind_stopped_workers() -> None:
-    around = Around()
-    counts = rig(around).behind_stopped_workers(2)
+    lab = TrialLab()
+    counts = rig(lab).behind_stopped_workers(2)
     assert counts["read"].made == 7
     stand, end = ("stand", 8000), ("end_flows", None)
-    assert around.did == ["STOP workers", stand, "CONT workers", end, "CONT workers"]
+    assert lab.did == ["STOP workers", stand, "CONT workers", end, "CONT workers"]
 
 
 def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
     """The earlier trial's sockets are in TIME-WAIT for a minute."""
-    around = Around()
-    assert rig(around).fresh_port([8100, 8101]) == 8101
+    lab = TrialLab()
+    assert rig(lab).fresh_port([8100, 8101]) == 8101
     with pytest.raises(LabError, match="all ports from 8100 on"):
-        rig(around).fresh_port([8100])
+        rig(lab).fresh_port([8100])
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers are stopped during the burst, and continue even after an error."""
-    around = Around()
+    lab = TrialLab()
     # Two of nine connects are queued, and the others are dropped one after another.
-    around.drops = [100, 100, 103, 107, 108]
-    assert rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
-    assert around.drops == [108]
-    assert around.did[0] == "STOP workers"
-    assert set(around.did[1:]) == {("flows", 80), "CONT workers"}
+    lab.drops = [100, 100, 103, 107, 108]
+    assert rig(lab).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
+    assert lab.drops == [108]
+    assert lab.did[0] == "STOP workers"
+    assert set(lab.did[1:]) == {("flows", 80), "CONT workers"}
     monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
-    around = Around()
-    around.drops = [100] * 9
+    lab = TrialLab()
+    lab.drops = [100] * 9
     with pytest.raises(VoidTrialError, match="neither queued nor dropped 9 connects"):
-        rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81)
-    assert "CONT workers" in around.did
+        rig(lab).queue_behind_stopped_workers(9, port=80, listens_on=81)
+    assert "CONT workers" in lab.did
 
 
 def test_readings_during_a_flow_are_returned() -> None:
-    around = Around()
-    assert rig(around).during(Flow(), lambda: 5) == (5, (CONNECTION,))
-    assert around.did == [("flows", 8000)]
+    lab = TrialLab()
+    assert rig(lab).during(Flow(), lambda: 5) == (5, (CONNECTION,))
+    assert lab.did == [("flows", 8000)]
 
 
 def test_requests_wait_behind_stopped_workers_during_a_call() -> None:
-    around = Around()
+    lab = TrialLab()
     two = Flow(connections=2)
-    results = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))
+    results = rig(lab).flows_behind_stopped_workers(two, then=lambda: lab.did.append("done"))
     assert results == [EXCHANGED[0]]
-    assert [step for step in around.did if isinstance(step, str)] == ["STOP workers", "done", "CONT workers"]
+    assert [step for step in lab.did if isinstance(step, str)] == ["STOP workers", "done", "CONT workers"]
     with pytest.raises(ZeroDivisionError):
-        rig(around).flows_behind_stopped_workers(Flow(connections=0), then=lambda: 1 / 0)
-    assert [step for step in around.did if isinstance(step, str)][3:] == ["STOP workers", "CONT workers"]
+        rig(lab).flows_behind_stopped_workers(Flow(connections=0), then=lambda: 1 / 0)
+    assert [step for step in lab.did if isinstance(step, str)][3:] == ["STOP workers", "CONT workers"]
 
 
 def test_a_backend_resolves_names_for_the_system() -> None:
-    around = Around()
-    rig(around).resolve_by("backend")
-    assert around.did == [("echo nameserver 172.18.0.5 >/etc/resolv.conf", "root")]
+    lab = TrialLab()
+    rig(lab).resolve_by("backend")
+    assert lab.did == [("echo nameserver 172.18.0.5 >/etc/resolv.conf", "root")]

@@ -32,9 +32,9 @@ def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
     """The limit is zero, too, since any other value would attach netem."""
     program = Program()
     shape(agent_in(container(program)), LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
-    (asked,) = program.of("shape")
-    assert set(asked["wanted"]["egress"].values()) == {0}
-    assert asked["wanted"]["ingress"] == Impairment(delay_ms=1).to_netem()
+    (shaping,) = program.of("shape")
+    assert set(shaping["wanted"]["egress"].values()) == {0}
+    assert shaping["wanted"]["ingress"] == Impairment(delay_ms=1).to_netem()
 
 
 class AtOnce(ThreadPoolExecutor):

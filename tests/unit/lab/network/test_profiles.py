@@ -23,7 +23,7 @@ def test_results_contain_each_direction_and_null_for_an_unshaped_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "names"),
+    ("requested", "names"),
     [
         ([], ["bare"]),
         (["wan", "lan"], ["wan", "lan"]),
@@ -35,9 +35,9 @@ def test_results_contain_each_direction_and_null_for_an_unshaped_one() -> None:
     ],
     ids=["default", "as-given", "repeated", "same-as-named", "same-twice", "nothing", "own"],
 )
-def test_each_network_is_used_once_in_the_given_order(asked: list[str], names: list[str]) -> None:
+def test_each_network_is_used_once_in_the_given_order(requested: list[str], names: list[str]) -> None:
     """Equal settings are the same network. The name of custom settings is their text without spaces."""
-    assert [profile.name for profile in choose_networks(asked)] == names
+    assert [profile.name for profile in choose_networks(requested)] == names
 
 
 def test_an_unknown_name_is_rejected_with_the_names_and_an_example() -> None:

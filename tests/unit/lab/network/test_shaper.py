@@ -9,7 +9,7 @@ from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impos
 
 
 @pytest.mark.parametrize(
-    ("asked", "impossible", "chosen"),
+    ("requested", "impossible", "chosen"),
     [
         ("auto", {"native": "", "wire": ""}, "native"),
         ("auto", {"native": "no netem", "wire": ""}, "wire"),
@@ -18,14 +18,14 @@ from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impos
     ],
 )
 def test_native_shaping_is_preferred_unless_another_shaper_is_requested(
-    asked: str, impossible: dict[str, str], chosen: str
+    requested: str, impossible: dict[str, str], chosen: str
 ) -> None:
     """A wire takes CPU time and memory."""
-    assert choose_shaper(asked, impossible) == chosen
+    assert choose_shaper(requested, impossible) == chosen
 
 
 @pytest.mark.parametrize(
-    ("asked", "impossible", "reasons"),
+    ("requested", "impossible", "reasons"),
     [
         ("auto", {"native": "no netem", "wire": "no tun"}, "native: no netem; wire: no tun"),
         ("native", {"native": "no netem", "wire": ""}, "native: no netem"),
@@ -33,24 +33,24 @@ def test_native_shaping_is_preferred_unless_another_shaper_is_requested(
     ],
 )
 def test_an_impossible_request_is_reported_with_its_reason(
-    asked: str, impossible: dict[str, str], reasons: str
+    requested: str, impossible: dict[str, str], reasons: str
 ) -> None:
     with pytest.raises(NoShaperError) as caught:
-        choose_shaper(asked, impossible)
+        choose_shaper(requested, impossible)
     assert caught.value.what == f"no link can be shaped on this host: {reasons}"
     assert caught.value.exit_status == 3
     assert "load sch_netem and ifb" in caught.value.remedy
 
 
 def test_a_refusal_for_another_reason_than_the_device_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, ...]] = []
+    tried: list[tuple[str, ...]] = []
 
     def refuse(*_: object, devices: tuple[str, ...], engines: object) -> dict[str, str]:
         del engines
-        asked.append(devices)
+        tried.append(devices)
         raise LabError("no space left on device")
 
     monkeypatch.setattr(shaper, "_try", refuse)
     with pytest.raises(LabError, match="no space left on device"):
         why_impossible(Session(), "netadmin:1")
-    assert len(asked) == 1
+    assert len(tried) == 1

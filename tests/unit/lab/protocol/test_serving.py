@@ -62,11 +62,11 @@ def answered(program: Answers, *lines: str) -> list[dict[str, Any]]:
 
 
 def test_a_call_is_answered_under_its_number(program: Answers) -> None:
-    asked = Call.of(Adder.add, (1, 2))
-    first, second = answered(program, asked.line(7), FORGET.line(9))
+    call = Call.of(Adder.add, (1, 2))
+    first, second = answered(program, call.line(7), FORGET.line(9))
     assert (first["number"], first["answer"]) == (7, 3)
     assert (second["number"], second["answer"]) == (9, None)
-    read = asked.parse_answer(first)
+    read = call.parse_answer(first)
     assert isinstance(read, Answered)
     assert read.answer == 3
 

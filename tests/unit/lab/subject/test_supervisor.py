@@ -108,8 +108,8 @@ def supervisor(program: Program) -> Supervisor:
 
 def test_a_configuration_is_tested_and_nginxs_output_returned(supervisor: Supervisor) -> None:
     assert supervisor.version() == "1.22.1"
-    said = supervisor.test("fine")
-    assert (said.status, said.text) == (0, "nginx: [warn] something\n")
+    result = supervisor.test("fine")
+    assert (result.status, result.text) == (0, "nginx: [warn] something\n")
     assert supervisor.test("broken").status == 1
 
 
@@ -203,5 +203,5 @@ def test_a_log_with_any_bytes_is_returned_as_text(supervisor: Supervisor, progra
 
 
 def test_an_unknown_command_is_answered_with_an_error(program: Program) -> None:
-    said = program.ask(Words(function="dance", arguments={"words": ()}, returns=Said)).answer
-    assert (said.status, said.text) == (1, "no such word: dance\n")
+    result = program.ask(Words(function="dance", arguments={"words": ()}, returns=Said)).answer
+    assert (result.status, result.text) == (1, "no such word: dance\n")

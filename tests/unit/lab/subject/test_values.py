@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.hosts import read_snapshot
 
 
 @pytest.mark.parametrize(
-    ("asked", "chosen"),
+    ("requested", "chosen"),
     [
         ([], ("1.22",)),
         (["1.30", "1.18", "1.30"], ("1.18", "1.30")),
@@ -26,8 +26,8 @@ from tuneproof.proof.scenario.hosts import read_snapshot
     ],
     ids=["default", "two-and-a-repetition", "all"],
 )
-def test_each_version_is_used_once_and_the_oldest_comes_first(asked: list[str], chosen: tuple[str, ...]) -> None:
-    assert choose_versions(asked) == chosen
+def test_each_version_is_used_once_and_the_oldest_comes_first(requested: list[str], chosen: tuple[str, ...]) -> None:
+    assert choose_versions(requested) == chosen
 
 
 @pytest.mark.parametrize(

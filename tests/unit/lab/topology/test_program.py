@@ -69,9 +69,9 @@ def test_a_call_and_its_response_arrive_unchanged(program: type, function: Any, 
         arrived.append(arguments)
         return answer
 
-    asked = Call.of(function, **given)
+    call = Call.of(function, **given)
     there = Answers(program, types.SimpleNamespace(**{function.__name__: implementation}))
-    back = asked.parse_answer(json.loads(there.answer(asked.line(3))))
+    back = call.parse_answer(json.loads(there.answer(call.line(3))))
     assert arrived == [given]
     assert isinstance(back, Answered), back
     assert back.answer == answer
@@ -88,23 +88,23 @@ def test_messages_are_frozen_dataclasses_with_keyword_only_fields() -> None:
 
 def test_omitted_arguments_have_the_defaults_of_the_protocol() -> None:
     """The evidence then contains these defaults. Arguments may be positional."""
-    asked = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
-    assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
-    assert asked == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
+    call = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
+    assert (call.function, call.arguments["timeout_s"]) == ("hold", 10.0)
+    assert call == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
 def test_a_response_contains_its_duration_and_the_machines_cpu_shares() -> None:
     """A program may omit both."""
     plain: dict[str, Any] = {"number": 1, "answer": True}
-    asked = Call.of(Agent.status)
-    assert asked.parse_answer(plain) == Answered(answer=True, took_s=0.0, machine=MachineShares())
+    call = Call.of(Agent.status)
+    assert call.parse_answer(plain) == Answered(answer=True, took_s=0.0, machine=MachineShares())
     timed = {**plain, "took_s": 2, "machine": {"busy_pct": 12.5, "steal_pct": 0.5}}
     machine = MachineShares(busy_pct=12.5, steal_pct=0.5)
-    assert asked.parse_answer(timed) == Answered(answer=True, took_s=2.0, machine=machine)
+    assert call.parse_answer(timed) == Answered(answer=True, took_s=2.0, machine=machine)
 
 
 @pytest.mark.parametrize(
-    ("asked", "plain", "message"),
+    ("call", "plain", "message"),
     [
         (Call.of(Agent.greet), {"number": 1}, r"greet is answered by \{'number': 1\}"),
         (Call.of(Agent.revive), {"answer": 7}, "revive is 7, which is not of type NoneType"),
@@ -113,9 +113,9 @@ def test_a_response_contains_its_duration_and_the_machines_cpu_shares() -> None:
     ],
     ids=["no-answer", "type-of-answer", "machine", "duration"],
 )
-def test_an_invalid_response_is_rejected(asked: Call, plain: dict[str, Any], message: str) -> None:
+def test_an_invalid_response_is_rejected(call: Call, plain: dict[str, Any], message: str) -> None:
     with pytest.raises(MalformedMessageError, match=message):
-        asked.parse_answer(plain)
+        call.parse_answer(plain)
 
 
 GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
