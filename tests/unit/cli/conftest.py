@@ -1,4 +1,4 @@
-"""The command line, for the tests in this folder."""
+"""A fixture that runs the command line in this process."""
 
 import pytest
 

@@ -82,7 +82,7 @@ def test_a_reason_names_files_in_the_same_way_as_places(lab: Lab, folder: Path) 
 
 
 def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
-    """The command does not fail without a forbidden state, or because of a file outside the folder."""
+    """Without --fail-on, the command succeeds, even if an included file is missing."""
     status, out = audited(lab)
     assert status == 0
     assert "\nnginx.conf:1: harmful, request_limits\n" in out
@@ -96,8 +96,8 @@ def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
 def test_an_unknown_state_is_bad_input(lab: Lab) -> None:
     """States that need no action cannot be forbidden, either."""
     for state in ("harmfull", "in-effect", ""):
-        told = lab("audit", "my deploy", "--fail-on", f"harmful,{state}")
-        assert (told.status, "some of harmful,without-effect" in told.err) == (2, True)
+        ended = lab("audit", "my deploy", "--fail-on", f"harmful,{state}")
+        assert (ended.status, "some of harmful,without-effect" in ended.err) == (2, True)
 
 
 def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab, folder: Path) -> None:
@@ -125,8 +125,8 @@ def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab,
 def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
     (folder / "known.json").write_text(text, encoding="utf-8")
     for name in ("known.json", "none.json"):
-        told = lab("audit", "my deploy", "--baseline", name)
-        assert (told.status, f"--write-baseline {name}" in told.err) == (2, True)
+        ended = lab("audit", "my deploy", "--baseline", name)
+        assert (ended.status, f"--write-baseline {name}" in ended.err) == (2, True)
 
 
 def test_annotations_are_workflow_commands_for_paths_in_the_checkout(lab: Lab, folder: Path) -> None:
@@ -143,7 +143,7 @@ def test_annotations_are_workflow_commands_for_paths_in_the_checkout(lab: Lab, f
 
 
 def sarif(lab: Lab, *options: str) -> Any:
-    """Validate the log, and return its run."""
+    """Validate the SARIF log, and return its run."""
     log = json.loads(audited(lab, "--format", "sarif", *options)[1])
     SARIF.validate(log)
     return log["runs"][0]
@@ -174,8 +174,8 @@ def test_sarif_links_the_source_of_a_documented_rule(lab: Lab, folder: Path) -> 
     assert rule["help"]["text"].startswith("Documented: https://nginx.org/en/docs/")
 
 
-def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
-    """New findings are those since a baseline, if there is one, and those that nginx would refuse."""
+def test_sarif_marks_findings_that_the_baseline_lacks_as_new(lab: Lab, folder: Path) -> None:
+    """This includes errors because of which nginx would refuse the files."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}
     (folder / "my deploy/conf.d/other.conf").write_text(
@@ -189,7 +189,7 @@ def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
     }
 
 
-def test_programs_get_the_errors_of_older_versions(lab: Lab, folder: Path) -> None:
+def test_formats_for_programs_contain_the_errors_of_older_versions(lab: Lab, folder: Path) -> None:
     """Before 1.25.5, stream{} can have only one server for each address."""
     server = "server { listen 53; proxy_pass 127.0.0.1:1; }"
     (folder / "my deploy/nginx.conf").write_text(f"events {{ }}\nstream {{ {server} {server} }}\n", encoding="utf-8")
@@ -209,19 +209,19 @@ def test_programs_get_the_errors_of_older_versions(lab: Lab, folder: Path) -> No
 def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     lab: Lab, folder: Path, *, is_repository: bool
 ) -> None:
-    """The printed command applies the patch; several changes to one line are made one after the other."""
+    """The printed command applies the patch, even if several changes affect one line."""
     if is_repository:
         subprocess.run(["git", "init", "-q"], check=True)
-    told = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
-    assert "+++" not in told.out
-    command = told.err.removeprefix("lab: to apply it: ").strip()
+    ended = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
+    assert "+++" not in ended.out
+    command = ended.err.removeprefix("lab: to apply it: ").strip()
     subprocess.run(["sh", "-c", command], check=True)
     assert "listen 80 backlog=4096;" in (folder / "my deploy/conf.d/site.conf").read_text(encoding="utf-8")
     assert "nothing to patch" in lab("audit", "my deploy", "--nginx", "1.22", "--patch", "more.patch").err
     assert not (folder / "more.patch").exists()
 
 
-def test_files_that_nginx_would_refuse_get_no_patch_and_a_separate_status(lab: Lab, folder: Path) -> None:
+def test_files_that_nginx_would_refuse_get_status_2_and_no_patch(lab: Lab, folder: Path) -> None:
     (folder / "my deploy/nginx.conf").write_text(f"{MAIN}}}\n", encoding="utf-8")
     status, out = audited(lab, "--fail-on", "harmful", "--patch", "all.patch")
     assert status == 2
@@ -237,8 +237,8 @@ def test_files_that_nginx_would_refuse_get_no_patch_and_a_separate_status(lab: L
 )
 def test_a_binary_file_is_reported_as_binary(lab: Lab, folder: Path, raw: bytes) -> None:
     (folder / "a").write_bytes(raw)
-    told = lab("audit", "a")
-    assert (told.status, "a is a binary file, not a configuration" in told.err) == (2, True)
+    ended = lab("audit", "a")
+    assert (ended.status, "a is a binary file, not a configuration" in ended.err) == (2, True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

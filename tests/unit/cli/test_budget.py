@@ -19,7 +19,7 @@ from tuneproof.errors import BadInputError
 
 @pytest.fixture(autouse=True)
 def _no_collection() -> Iterator[None]:
-    """Hypothesis measures collections in a callback, and pytest reports what Python drops there."""
+    """Disable garbage collection: Python drops an exception in Hypothesis's callback, and pytest would report that."""
     gc.disable()
     yield
     gc.enable()
@@ -39,7 +39,9 @@ def test_work_over_the_time_limit_ends_with_one_sentence() -> None:
     assert signal.getsignal(signal.SIGVTALRM) is before
 
 
-def test_the_limit_holds_although_python_drops_an_exception() -> None:
+def test_the_limit_still_holds_if_its_first_exception_is_lost() -> None:
+    """Python drops an exception in a finalizer."""
+
     def lose_one() -> None:
         with suppress(BadInputError):
             spin()
@@ -49,7 +51,7 @@ def test_the_limit_holds_although_python_drops_an_exception() -> None:
         lose_one()
 
 
-def test_work_within_the_time_limit_continues() -> None:
+def test_the_alarm_is_off_after_work_within_the_time_limit() -> None:
     with bounded(600):
         assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The doctor's verdict on given facts."""
+"""The doctor's verdicts on facts about the host and its engine."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``./lab clean``."""
+"""``./lab clean`` removes what the lab left on engines, and reports what it could not remove."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -12,12 +12,12 @@ from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.sweep import Removed
 
 Cleaned = Callable[..., tuple[int, list[str]]]
-"""Cleans engines that remove this much, by default the default one; returns status and lines."""
+"""Cleans these engines, or the default one; each removes the same. Returns status and lines."""
 
 
 @pytest.fixture
 def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
-    """Engines that count closed clients; the engine called boss manages their swarm."""
+    """Replace the engines, and check that each client is closed; the engine called boss manages the swarm."""
     opened: list[bool] = []
 
     def connect(*, timeout_s: int, environment: object) -> SimpleNamespace:

@@ -1,4 +1,4 @@
-"""``./lab compare``: its exit status says whether verdicts changed."""
+"""``./lab compare``: its exit status shows whether verdicts changed."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]], ids=["text", "json", "markdown"])
 def test_the_status_is_1_exactly_when_a_verdict_changed(lab: Lab, runs: tuple[Path, Path], form: list[str]) -> None:
-    """This is true for every format. A run compared with itself shows no change, and JSON output is only JSON."""
+    """A run compared with itself shows no change, and JSON output is only JSON."""
     old, new = runs
     status, out, _ = lab("compare", old, new, *form)
     assert (status, "other" in out) == (1, True)

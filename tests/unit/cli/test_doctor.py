@@ -30,8 +30,8 @@ INFO = {
     "MemTotal": 8 << 30,
     "DockerRootDir": "/",
 }
-Told = Callable[..., Ended]
-"""Replaces the way to connect to an engine; returns the doctor's status and output."""
+Examined = Callable[..., Ended]
+"""Runs the doctor with this function to connect to an engine; returns its status and output."""
 
 
 def engine(**changes: object) -> Any:
@@ -53,7 +53,7 @@ def refusing(error: Exception) -> Callable[..., NoReturn]:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
+def examined(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Examined:
     """Run the doctor on a quiet host where no engine was chosen."""
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
@@ -71,15 +71,15 @@ def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
     return ask
 
 
-def test_a_host_that_can_test_everything_gets_status_0(told: Told) -> None:
-    status, out, _ = told()
+def test_a_host_that_can_test_everything_gets_status_0(examined: Examined) -> None:
+    status, out, _ = examined()
     states, names = zip(*(line.split()[:2] for line in out.splitlines()), strict=True)
     assert (status, set(states) <= {"ok", "warn"}) == (0, True)
     assert " ".join(names) == "engine storage cgroups CPUs memory disk images base netem congestion tcp_rmem steal"
 
 
 def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
-    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    examined: Examined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Podman reports the controllers of its own cgroup, to which systemd delegates only those in use."""
     socket = tmp_path / "podman.sock"
@@ -91,37 +91,39 @@ def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
     delegated.parent.mkdir(parents=True)
     rootless = partial(engine, SecurityOptions=["name=rootless"], CPUSet=False)
     delegated.write_text("cpu memory pids\n", encoding="ascii")
-    status, out, _ = told(rootless)
+    status, out, _ = examined(rootless)
     assert (status, "Delegate=cpu cpuset" in out) == (1, True)
     delegated.write_text("cpuset cpu memory pids\n", encoding="ascii")
-    status, out, _ = told(rootless)
+    status, out, _ = examined(rootless)
     assert (status, "Delegate" in out) == (0, False)
 
 
-def test_one_missing_thing_leads_to_status_1_and_does_not_hide_other_lines(told: Told) -> None:
-    """The reader sees all problems at once."""
-    status, out, _ = told(lambda: engine(NCPU=1))
+def test_a_missing_requirement_leads_to_status_1_and_does_not_hide_other_lines(examined: Examined) -> None:
+    """All problems are reported at once."""
+    status, out, _ = examined(lambda: engine(NCPU=1))
     assert status == 1
     assert "missing CPUs                1 - at least 2 are needed" in out
     assert "tcp_rmem" in out
 
 
-@pytest.mark.parametrize(("parser", "status"), [("/sbin/apparmor_parser", 0), (None, 1)], ids=["there", "missing"])
+@pytest.mark.parametrize(("parser", "status"), [("/sbin/apparmor_parser", 0), (None, 1)], ids=["found", "missing"])
 def test_a_kernel_with_apparmor_needs_its_parser(
-    told: Told, monkeypatch: pytest.MonkeyPatch, parser: str | None, status: int
+    examined: Examined, monkeypatch: pytest.MonkeyPatch, parser: str | None, status: int
 ) -> None:
     """The engine needs the parser to load its profile, and cannot start containers without it; the package is named."""
     find = commands.find
     monkeypatch.setattr(commands, "find", lambda name: parser if name == "apparmor_parser" else find(name))
-    found, out, _ = told(lambda: engine(SecurityOptions=["name=apparmor", "name=seccomp,profile=default"]))
+    found, out, _ = examined(lambda: engine(SecurityOptions=["name=apparmor", "name=seccomp,profile=default"]))
     (line,) = (line for line in out.splitlines() if "AppArmor" in line)
     assert (found, "apt-get install apparmor" in line) == (status, status == 1)
 
 
-def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the remote machine's disk nor its settings can be read from here."""
+def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(
+    examined: Examined, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The remote machine's disk and settings cannot be read from here."""
     monkeypatch.setenv("DOCKER_HOST", "tcp://far:2376")
-    status, out, _ = told()
+    status, out, _ = examined()
     assert status == 0
     assert "warn    disk                unknown" in out
     assert "tcp_rmem" not in out
@@ -141,19 +143,19 @@ def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, m
     ],
     ids=["root-on-debian", "others", "chosen"],
 )
-def test_without_an_engine_the_doctor_says_whether_run_would_start_one(
-    told: Told, error: Exception, *, may_start: bool, status: int, begins: str
+def test_without_an_engine_the_doctor_reports_whether_run_would_start_one(
+    examined: Examined, error: Exception, *, may_start: bool, status: int, begins: str
 ) -> None:
     """The doctor itself does not start an engine, and an engine that the user chose is not replaced."""
-    found, out, _ = told(refusing(error), may_start=may_start)
+    found, out, _ = examined(refusing(error), may_start=may_start)
     assert found == status
     assert out.startswith(begins)
 
 
-def test_an_engine_that_stops_while_it_is_queried_gives_one_message(told: Told) -> None:
+def test_an_engine_that_stops_while_it_is_queried_gives_one_message(examined: Examined) -> None:
     client = engine()
     client.info = refusing(requests.ConnectionError("Connection aborted."))
-    status, _, err = told(lambda: client)
+    status, _, err = examined(lambda: client)
     assert status == 3
     assert "stopped answering" in err
 
@@ -169,7 +171,7 @@ def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatc
 
 
 def test_without_a_network_nothing_is_missing_if_the_labs_images_are_built(
-    told: Told, monkeypatch: pytest.MonkeyPatch
+    examined: Examined, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A missing image would have to be built."""
     tags = [spec.tag for spec in (*role_images().values(), *subject_images([DEFAULT_VERSION]).values())]
@@ -181,13 +183,13 @@ def test_without_a_network_nothing_is_missing_if_the_labs_images_are_built(
         client.images.get_registry_data = refusing(requests.ConnectionError("no route"))
         return client
 
-    assert told(lambda: cut_off(tags))[0] == 0
+    assert examined(lambda: cut_off(tags))[0] == 0
     # Podman's names for loaded images.
-    assert told(lambda: cut_off([f"localhost/{tags[0]}", *(f"docker.io/{tag}" for tag in tags[1:])]))[0] == 0
-    assert told(lambda: cut_off(tags[1:]))[0] == 1
+    assert examined(lambda: cut_off([f"localhost/{tags[0]}", *(f"docker.io/{tag}" for tag in tags[1:])]))[0] == 0
+    assert examined(lambda: cut_off(tags[1:]))[0] == 1
 
 
-def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
+def test_images_that_lack_security_updates_are_reported(examined: Examined) -> None:
     """The oldest image that a run uses counts; other images do not matter."""
     tag = role_images()["client"].tag
 
@@ -202,12 +204,12 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
 
     assert (
         "warn    images              the oldest was built 31 days ago - they lack 31 days"
-        in told(lambda: built(31, [tag]))[1]
+        in examined(lambda: built(31, [tag]))[1]
     )
-    assert "ok      images              the oldest was built 29 days ago" in told(lambda: built(29, [tag]))[1]
-    assert "ok      images              the oldest was built 1 day ago" in told(lambda: built(1, [tag]))[1]
-    assert "ok      images              the oldest was built 0 days ago" in told(lambda: built(31, ["other:1"]))[1]
-    assert "ok      images              none are built yet" in told()[1]
+    assert "ok      images              the oldest was built 29 days ago" in examined(lambda: built(29, [tag]))[1]
+    assert "ok      images              the oldest was built 1 day ago" in examined(lambda: built(1, [tag]))[1]
+    assert "ok      images              the oldest was built 0 days ago" in examined(lambda: built(31, ["other:1"]))[1]
+    assert "ok      images              none are built yet" in examined()[1]
 
 
 @pytest.mark.parametrize(
@@ -240,22 +242,24 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
         ),
     ],
 )
-def test_security_updates_that_wait_are_reported(
-    told: Told, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, base: str, line: str
+def test_pending_security_updates_are_reported(
+    examined: Examined, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, base: str, line: str
 ) -> None:
-    """The images are the existing ones of the default run; if there are none, there is no line."""
+    """Only existing images of the default run are checked; without any, there is no line."""
     tag = role_images()["client"].tag
     client = engine()
     client.api.images = lambda: [{"RepoTags": [tag, base], "Created": time.time()}]
     monkeypatch.setattr(doctor, "package_lists", lambda _client, images: images)
     monkeypatch.setattr(doctor, "updates_for", lambda images, suite: updates if [tag] == images and suite else ())
-    assert line in told(lambda: client)[1]
-    assert "updates" not in told()[1]
+    assert line in examined(lambda: client)[1]
+    assert "updates" not in examined()[1]
 
 
-def test_a_rootless_engine_with_cgroup_v1_cannot_limit_anything(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rootless_engine_with_cgroup_v1_cannot_limit_anything(
+    examined: Examined, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Podman 4.3 marks itself as rootless in its own way, and wrongly reports that it limits memory."""
     monkeypatch.setattr(doctor, "read_controllers", lambda _address, *, is_rootless: () if is_rootless else ("memory",))
-    status, out, _ = told(partial(engine, Rootless=True, CgroupVersion="1"))
+    status, out, _ = examined(partial(engine, Rootless=True, CgroupVersion="1"))
     assert status == 1
     assert "missing cgroups             v1 - a rootless engine cannot pin or limit containers" in out

@@ -23,7 +23,7 @@ FACTS = {
 
 @pytest.fixture(autouse=True)
 def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Engines that only report their facts; nothing else is examined."""
+    """Replace the engines with some that only report these facts; nothing else is examined."""
 
     @contextmanager
     def environment_of(name: str) -> Any:
@@ -47,14 +47,14 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "connect", None)
 
 
-def said(lab: Lab, *names: str) -> tuple[int, list[str]]:
+def reported(lab: Lab, *names: str) -> tuple[int, list[str]]:
     """Return the doctor's status, and its lines without the spaces between columns."""
     status, out, _ = lab("doctor", *[word for name in names for word in ("--engine", name)])
     return status, [" ".join(line.split()) for line in out.splitlines()]
 
 
 def test_engines_that_can_do_everything_get_status_0(lab: Lab) -> None:
-    assert said(lab, "boss", "gen1") == (
+    assert reported(lab, "boss", "gen1") == (
         0,
         [
             "ok engine boss: Docker 28.0, x86_64, 32 CPUs",
@@ -67,8 +67,8 @@ def test_engines_that_can_do_everything_get_status_0(lab: Lab) -> None:
     )
 
 
-def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -> None:
-    status, lines = said(lab, "bare")
+def test_an_engine_without_a_swarm_can_do_everything_except_place_roles(lab: Lab) -> None:
+    status, lines = reported(lab, "bare")
     assert status == 0
     assert lines == [
         "ok engine bare: Docker 20.10, x86_64, 2 CPUs",
@@ -77,7 +77,7 @@ def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -
             "init` or `docker swarm join` there"
         ),
     ]
-    _, lines = said(lab, "boss", "bare")
+    _, lines = reported(lab, "boss", "bare")
     assert lines[-1].startswith("warn together Engine bare is in no swarm. - for --place: `docker swarm init`")
 
 
@@ -93,7 +93,7 @@ def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -
     ],
 )
 def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line: str) -> None:
-    status, lines = said(lab, "boss", name)
+    status, lines = reported(lab, "boss", name)
     assert status == 1
     assert line in lines
     assert "ok swarm boss: active, manager" in lines
@@ -101,5 +101,5 @@ def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line
 
 def test_a_manager_that_disappears_does_not_cause_a_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
-    _, lines = said(lab, "boss", "gone")
+    _, lines = reported(lab, "boss", "gone")
     assert lines[-1].startswith("warn together The Docker engine does not answer.")

@@ -65,7 +65,7 @@ def test_each_part_runs_in_a_separate_pytest(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "told"),
+    ("arguments", "status", "message"),
     [
         (["-k", "no_such_claim"], 5, "no tests collected"),
         (["--network", "moon"], 2, "--network moon: no such network"),
@@ -73,13 +73,13 @@ def test_each_part_runs_in_a_separate_pytest(
     ],
 )
 def test_pytest_selects_the_claims_once(
-    arguments: list[str], status: int, told: str, capfd: pytest.CaptureFixture[str]
+    arguments: list[str], status: int, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Pytest's errors about the selection appear once, and not from every engine."""
     assert choose(arguments) == status
-    said = "".join(capfd.readouterr())
-    assert told in said
-    assert bool(said) == bool(status)
+    printed = "".join(capfd.readouterr())
+    assert message in printed
+    assert bool(printed) == bool(status)
 
 
 def test_each_part_has_its_own_folder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A run that several engines share: their parts, the results that a lost engine leaves, and rejected arguments."""
+"""Several engines share a run, also if one of them is lost or too noisy."""
 
 import contextlib
 import json
@@ -23,8 +23,7 @@ from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import missing_shards
 from tuneproof.report.results.run_file import ResultsWriter, load
 
-# The cells of two engines.
-_PARTS = 8
+_PARTS = 8  # of a run on two engines
 ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 
 
@@ -42,12 +41,12 @@ class Farm:
     """By engine and number of its part: the part of another engine that must begin before."""
     idle: set[str] = field(default_factory=set)  # shards without anything to do
     status: int = 0  # what pytest returns
-    looked: int = 0  # blocks that a lost engine had measured
+    measured: int = 0  # blocks that a lost engine had measured
     cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
     did: list[tuple[str, Part]] = field(default_factory=list)
     images: list[object] = field(default_factory=list)  # which engines got images, and which images
     back: set[str] = field(default_factory=set)  # lost engines that return after others have done the rest
-    swept: list[str] = field(default_factory=list)  # where leftovers of dead sessions were removed
+    swept: list[str] = field(default_factory=list)  # engines on which leftovers of dead sessions were removed
     _someone_was_lost: threading.Event = field(default_factory=threading.Event)
     _parts: Counter[str] = field(default_factory=Counter)
     _began: set[tuple[str, int]] = field(default_factory=set)
@@ -67,7 +66,7 @@ class Farm:
             writer.append(cell)
             if engine in self.lost:
                 trials = [
-                    json.dumps({"lab": "stall/nginx-1.22/bare", "block": 1 + block}) for block in range(self.looked)
+                    json.dumps({"lab": "stall/nginx-1.22/bare", "block": 1 + block}) for block in range(self.measured)
                 ]
                 (writer.folder / "trials.jsonl").write_text("\n".join(trials), encoding="utf-8")
                 self._someone_was_lost.set()
@@ -151,23 +150,23 @@ def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytes
     results = load(Path("results/latest"))
     assert (results.seed, len(results.cells), results.finished, missing_shards(results)) == (7, 14, True, ())
     assert Path("results/latest/index.html").exists()
-    told = capsys.readouterr()
-    assert "claim_1_8" in told.out
-    assert "engine a: Docker 20.10.24, 2 CPUs, x86_64" in told.err
+    out, err = capsys.readouterr()
+    assert "claim_1_8" in out
+    assert "engine a: Docker 20.10.24, 2 CPUs, x86_64" in err
     assert farm.images == ["a", "b", engine_images.images_for(())]
 
 
 def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, shared: Shared) -> None:
     """Each cell appears once; the first of two measurements counts."""
     farm.lost = {"b"}
-    status, results, told = shared()
+    status, results, messages = shared()
     ((_, part),) = [item for item in farm.did if item[0] == "b"]
     assert ("a", part) in farm.did
     assert status == 0
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
     assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.shard.replace('/', '_')}"] == ["b"]
-    assert "engine b is lost" in told
-    assert "engine b is not back; once it is, the next run there removes what this run left" in told
+    assert "engine b is lost" in messages
+    assert "engine b is not back; once it is, the next run there removes what this run left" in messages
     assert farm.swept == []
 
 
@@ -178,13 +177,13 @@ def test_arguments_that_select_nothing_end_the_run_at_once(farm: Farm, monkeypat
 
 
 def test_an_engine_that_cannot_start_leaves_all_parts_to_the_others(farm: Farm, shared: Shared) -> None:
-    """Otherwise, an engine that cannot build images, for example, would fail one part after the other."""
+    """Otherwise, an engine that cannot build images, for example, would fail all parts, one after the other."""
     farm.cannot_begin = {"b"}
     farm.waits = {("a", 2): ("b", 1)}
-    status, results, told = shared()
+    status, results, messages = shared()
     assert (status, [engine for engine, _ in farm.did].count("b")) == (0, 1)
     assert {cell.reason for cell in results.cells} == {"a"}
-    assert "engine b could not start" in told
+    assert "engine b could not start" in messages
     farm.cannot_begin = {"a", "b"}
     assert run_on(["a", "b"], []) == 3
 
@@ -194,9 +193,9 @@ def test_without_any_engine_left_decided_claims_are_reported_and_the_run_is_inco
 ) -> None:
     """The exit status is that of an unavailable engine."""
     farm.lost = {"a"}
-    status, results, told = shared(on=["a"])
+    status, results, messages = shared(on=["a"])
     assert (status, [cell.name for cell in results.cells]) == (3, ["claim_1_4"])
-    assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in told
+    assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in messages
 
 
 def test_an_interrupted_run_reports_decided_claims(farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,9 +205,9 @@ def test_an_interrupted_run_reports_decided_claims(farm: Farm, shared: Shared, m
         return farm.run_part(plan, engine, part, lock)
 
     monkeypatch.setattr(engines, "run_part", until_the_third)
-    status, results, told = shared(on=["a"])
+    status, results, messages = shared(on=["a"])
     assert (status, len(results.cells)) == (130, 4)
-    assert "the run was interrupted before 3/4, 4/4 of the run" in told
+    assert "the run was interrupted before 3/4, 4/4 of the run" in messages
 
 
 def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_stay_undecided(
@@ -216,9 +215,9 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
 ) -> None:
     """A second measurement of an inconclusive claim would be a second chance to err."""
     farm.lost_pct = {"a": 40.0}
-    # After three parts on a, one part on b is known, and the others get the rest.
+    # Once a has done three parts and b one, b gets the rest.
     farm.waits = {("b", 1): ("a", 3), ("a", 3): ("b", 2)}
-    status, results, told = shared("--strict-evidence")
+    status, results, messages = shared("--strict-evidence")
     noisy = [part.shard for engine, part in farm.did if engine == "a"]
     assert (status, len(noisy)) == (1, 3)
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
@@ -231,15 +230,15 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
     assert (
         "engine a is too noisy: a CPU lost 40 % of its time before the rounds, but 0 % on b; "
         "the other engines take over the rest\n"
-    ) in told
+    ) in messages
 
 
-@pytest.mark.parametrize(("looked", "verdict"), [(4, "holds"), (5, "unsupported")])
+@pytest.mark.parametrize(("measured", "verdict"), [(4, "holds"), (5, "unsupported")])
 def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
-    farm: Farm, shared: Shared, looked: int, verdict: str
+    farm: Farm, shared: Shared, measured: int, verdict: str
 ) -> None:
     """Before the first look, no data has been examined, and another engine may start again."""
-    farm.lost, farm.looked = {"b"}, looked
+    farm.lost, farm.measured = {"b"}, measured
     cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]
     assert (cells[f"claim_{begun}"].verdict, cells[f"claim_{begun}"].reason) == ("holds", "b")
@@ -271,9 +270,10 @@ def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_
 def test_a_cell_that_contradicts_its_expectation_fails_the_run(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]
 ) -> None:
-    """The cell may be from an engine that was lost later. Leftovers on an engine that is back are removed at the end.
+    """The cell may be from an engine that was lost later.
 
-    That engine may have been away for longer than the reaper of its part waits.
+    If that engine is back at the end, leftovers on it are removed: it may have been away for longer than its reaper
+    waits.
     """
     farm.lost = farm.back = lost
     farm.status = 0 if lost else 1
@@ -288,7 +288,9 @@ def test_a_cell_that_contradicts_its_expectation_fails_the_run(
     assert farm.swept == list(lost)
 
 
-def test_cells_and_strict_evidence_are_not_passed_to_the_parts(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_and_strict_evidence_are_not_in_the_arguments_of_parts(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A part may contain only some of the cells, and a single part cannot decide what remains inconclusive."""
     plans: list[Plan] = []
 
@@ -319,7 +321,7 @@ def test_a_part_that_ends_in_an_error_is_given_back(
 
 
 @pytest.mark.parametrize(
-    ("names", "arguments", "said"),
+    ("names", "arguments", "message"),
     [
         (["a", "a"], [], "--engine a: named twice"),
         (["a", "pi"], [], "Engine pi is aarch64, and a is x86_64"),
@@ -330,9 +332,9 @@ def test_a_part_that_ends_in_an_error_is_given_back(
     ],
 )
 def test_runs_that_cannot_be_shared_are_rejected_before_anything_starts(
-    farm: Farm, names: list[str], arguments: list[str], said: str
+    farm: Farm, names: list[str], arguments: list[str], message: str
 ) -> None:
-    with pytest.raises(BadInputError, match=said):
+    with pytest.raises(BadInputError, match=message):
         run_on(names, arguments)
     assert farm.did == []
     assert not Path("results").exists()

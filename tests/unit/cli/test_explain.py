@@ -40,10 +40,10 @@ def test_the_diagnosis_comes_first_and_files_are_reported_in_the_order_given(lab
 def test_json_has_the_same_content_and_matches_its_schema(lab: Lab) -> None:
     """Printing checks the document against tuneproof/explain/schema.json."""
     status, out, _ = lab("explain", "--json", "before", "after", "other")
-    told = json.loads(out)
+    document = json.loads(out)
     assert status == 0
-    assert told["schema"] == 4
-    assert [(file["name"], file["kind"], file["error"] is None) for file in told["files"]] == [
+    assert document["schema"] == 4
+    assert [(file["name"], file["kind"], file["error"] is None) for file in document["files"]] == [
         ("before", "counters (/proc/net)", True),
         ("after", "counters (/proc/net)", True),
         ("other", None, False),
@@ -55,9 +55,9 @@ def test_json_has_the_same_content_and_matches_its_schema(lab: Lab) -> None:
         "value": 900,
         "unit": "",
         "of": "",
-    } in told["files"][3]["figures"]
-    assert told["diagnosis"]["found"] == ["accept-queue overflow"]
-    assert told["diagnosis"]["healthy"] is False
+    } in document["files"][3]["figures"]
+    assert document["diagnosis"]["found"] == ["accept-queue overflow"]
+    assert document["diagnosis"]["healthy"] is False
 
 
 @pytest.mark.parametrize(("names", "status"), [(["other"], 2), (["other", "log"], 0)])
@@ -67,7 +67,7 @@ def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, la
     assert (found, "Skipped  other: not recognised: first line 'hello'" in out) == (status, True)
 
 
-def test_a_configuration_alone_leads_to_audit(folder: Path, lab: Lab) -> None:
+def test_for_a_configuration_alone_audit_is_suggested(folder: Path, lab: Lab) -> None:
     (folder / "site.conf").write_text("events {}\nhttp { server { listen 80; } }\n")
     hint = "audit FILE says what to change"
     assert hint in lab("explain", "site.conf").out
@@ -82,7 +82,7 @@ def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
 
 
 def test_standard_input_is_read_and_neither_docker_nor_pytest_is_needed() -> None:
-    """A separate process checks the imports at the end; docker need not even be installed."""
+    """A separate process lists the imported modules at the end."""
     script = (
         "import sys\n"
         "from tuneproof.cli.main import main\n"

@@ -1,4 +1,4 @@
-"""The action and the hook for other repositories: the steps in their files are executed."""
+"""The action and the hook for other repositories: these tests run the commands in their files."""
 
 import json
 import os

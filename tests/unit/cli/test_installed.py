@@ -19,11 +19,11 @@ def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_installed_command_uses_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command does not offer commands that need the tests or the images."""
+    """Its usage does not list commands that need the tests or the images."""
     assert installed() == 2
-    told = capsys.readouterr().err
-    assert told.startswith("usage: tuneproof COMMAND")
-    offered = {line.split()[0] for line in told.splitlines() if line.startswith("  ")}
+    usage = capsys.readouterr().err
+    assert usage.startswith("usage: tuneproof COMMAND")
+    offered = {line.split()[0] for line in usage.splitlines() if line.startswith("  ")}
     assert {"explain", "report", "compare"} <= offered
     assert not cli.NEEDS_CHECKOUT & offered
 
@@ -38,7 +38,7 @@ def test_a_command_that_needs_a_checkout_names_the_remedy(words: list[str], caps
     assert re.search(r"fix: clone Tuneproof's repository, and .* \W?\./lab ", capsys.readouterr().err)
 
 
-def test_a_remedy_names_the_command_that_the_user_types(capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_name_the_command_that_the_user_types(capsys: pytest.CaptureFixture[str]) -> None:
     """Only commands that need a checkout begin with ``./lab``."""
     say("`./lab run` tests it, `./lab clean --engine x` or ./lab compare OLD NEW")
     assert capsys.readouterr().err == (

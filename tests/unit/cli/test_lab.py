@@ -1,4 +1,4 @@
-"""The shell bootstrap, in a separate folder, with a Python that only records its calls."""
+"""The shell script ``lab`` in a separate folder, with a Python that only records its calls."""
 
 import os
 import shutil
@@ -129,7 +129,6 @@ def test_an_outdated_or_broken_environment_is_made_again(
 
 
 def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(checkout: Checkout) -> None:
-    """Pip's output is hidden only if pip succeeds; the next call tries again."""
     (checkout.folder / "broken").touch()
     status, err = checkout.run("doctor")
     assert status == 3
@@ -189,7 +188,7 @@ def test_a_link_to_lab_works_from_anywhere(checkout: Checkout, tmp_path: Path) -
 
 
 def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
-    """The message says what is needed and what was found, and nothing is created."""
+    """The message names the required version and the one that was found; nothing is created."""
     programs = checkout.programs / "old"
     programs.mkdir()
     for name in ("sh", "readlink", "dirname", "cmp"):

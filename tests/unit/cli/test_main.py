@@ -1,4 +1,4 @@
-"""The command line's frame: usage, exit statuses, and messages instead of tracebacks."""
+"""What all commands have in common: usage, exit statuses, and messages instead of tracebacks."""
 
 import pwd
 import signal
@@ -32,7 +32,6 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Command], None]:
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """``./lab --help`` succeeds, and lists all commands."""
     with pytest.raises(SystemExit, match=r"^0$"):
         cli.main(["--help"])
     words = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
@@ -169,11 +168,11 @@ sys.exit(installed())
 
 
 @pytest.mark.parametrize(
-    ("module", "status", "said"),
+    ("module", "status", "message"),
     [("tuneproof.cli.main", -signal.SIGINT, ""), ("tuneproof.cli.why", cli.INTERRUPTED, "interrupted")],
 )
-def test_ctrl_c_while_a_command_is_loaded_shows_no_traceback(module: str, status: int, said: str) -> None:
-    """Before the command line is read, nothing has begun."""
+def test_ctrl_c_while_a_command_is_loaded_shows_no_traceback(module: str, status: int, message: str) -> None:
+    """Before the command line is read, the signal's default action ends the process."""
     ended = subprocess.run(
         [sys.executable, "-c", _INTERRUPTS_AN_IMPORT, module],
         cwd=CHECKOUT,
@@ -181,4 +180,4 @@ def test_ctrl_c_while_a_command_is_loaded_shows_no_traceback(module: str, status
         capture_output=True,
         text=True,
     )
-    assert (ended.returncode, ended.stderr.strip().rpartition(": ")[2]) == (status, said)
+    assert (ended.returncode, ended.stderr.strip().rpartition(": ")[2]) == (status, message)

@@ -1,4 +1,4 @@
-"""``./lab matrix`` on the project's own scenarios: nothing is run, and it prints what a run would decide."""
+"""``./lab matrix`` prints the results that a run would have, and runs nothing."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def matrix(lab: Lab, *arguments: object) -> dict[str, Any]:
     return document
 
 
-def test_the_matrix_contains_every_claim_on_every_version_and_network(lab: Lab, tmp_path: Path) -> None:
+def test_the_matrix_contains_the_requested_versions_networks_and_shards(lab: Lab, tmp_path: Path) -> None:
     known = a_cell("loaded_worker_stalls", scenario="reuseport_stall", nginx="1.30", seconds=123.4)
     earlier = str(write(tmp_path, known))
     document = matrix(

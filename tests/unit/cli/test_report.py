@@ -1,4 +1,4 @@
-"""``./lab report``: one table of all results, as text, JSON, Markdown and pages; nothing incomplete looks complete."""
+"""``./lab report`` shows all results as text, JSON, Markdown and pages, and marks incomplete ones."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def both(tmp_path: Path) -> list[Path]:
 def test_the_latest_results_are_shown_unless_others_are_named(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[Path]
 ) -> None:
-    """They appear as a table, without colours if the output is not a terminal, and as pages in the run's own folder."""
+    """The table has no colours if the output is not a terminal; pages are in the run's own folder."""
     monkeypatch.setattr(report, "LATEST", write(tmp_path / "latest", a_cell()))
     status, out, err = lab("report")
     assert status == 0
@@ -68,7 +68,7 @@ def test_the_output_folder_contains_everything(lab: Lab, both: list[Path], tmp_p
 
 
 def test_json_output_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:
-    """Nothing else is printed, so that the output can be piped; each run names the file next to its evidence."""
+    """Nothing else is printed, so the output can be piped; each run has the path of its file."""
     document = json.loads(lab("report", "--json", *both).out)
     assert document_violation(document) is None
     assert [run["path"] for run in document["runs"]] == [f"{folder}/results.json" for folder in both]
@@ -77,10 +77,10 @@ def test_json_output_is_one_document_that_matches_the_schema(lab: Lab, both: lis
 
 
 def test_markdown_output_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path]) -> None:
-    """A run appends the same text."""
-    told = lab("report", "--markdown", write(tmp_path, a_cell()))
-    assert (told.status, pages) == (0, [])
-    assert told.out.startswith("## nginx tuning advice: results of this run\n")
+    """In GitHub Actions, a run appends the same text to its summary."""
+    ended = lab("report", "--markdown", write(tmp_path, a_cell()))
+    assert (ended.status, pages) == (0, [])
+    assert ended.out.startswith("## nginx tuning advice: results of this run\n")
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]], ids=["table", "json", "markdown"])
@@ -98,21 +98,21 @@ def test_incomplete_results_are_shown_as_incomplete(lab: Lab, tmp_path: Path, fo
     assert "one CPU" in without.out
 
 
-def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
+def test_results_that_cannot_be_shown_in_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
     """No table is shown, and the path is named. A missing shard has no row in a table, so it is reported."""
-    told = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
-    assert (told.status, told.out, "occurs twice" in told.err) == (2, "", True)
-    told = lab("report", tmp_path / "none")
-    assert (told.status, told.out, str(tmp_path / "none") in told.err) == (2, "", True)
-    assert "relative paths from its checkout" in told.err
-    told = lab("report", write(tmp_path / "1", a_cell(), options=OPTIONS | {"shard": "1/2", "shard_split": "x"}))
-    assert (told.status, "lab: Not all shards are here; missing: 2/2." in told.err) == (0, True)
+    ended = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
+    assert (ended.status, ended.out, "occurs twice" in ended.err) == (2, "", True)
+    ended = lab("report", tmp_path / "none")
+    assert (ended.status, ended.out, str(tmp_path / "none") in ended.err) == (2, "", True)
+    assert "relative paths from its checkout" in ended.err
+    ended = lab("report", write(tmp_path / "1", a_cell(), options=OPTIONS | {"shard": "1/2", "shard_split": "x"}))
+    assert (ended.status, "lab: Not all shards are here; missing: 2/2." in ended.err) == (0, True)
 
 
 def test_results_are_shown_even_if_pages_cannot_be_written(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results on a read-only medium are still shown; if a folder was requested, it must be written."""
+    """They may be on a read-only medium. If a folder was requested, it must be written."""
 
     def write_report(_results: Results, _folder: Path) -> Path:
         raise ResultsFolderError("read-only")

@@ -16,11 +16,12 @@ from tuneproof.errors import BadInputError
 
 @pytest.fixture
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Record pytest's arguments, after a word for each unusual setting of its process."""
     got: list[list[str]] = []
 
     def start(_places: Sequence[str], arguments: Sequence[str], *, needs_engine: bool, stays: bool) -> int:
-        said = {"no default engine": not needs_engine, "stays": stays}
-        got.append([*(word for word, is_so in said.items() if is_so), *arguments])
+        settings = {"no default engine": not needs_engine, "stays": stays}
+        got.append([*(word for word, is_so in settings.items() if is_so), *arguments])
         return 0
 
     monkeypatch.setattr(suite, "start", start)
@@ -33,14 +34,14 @@ ALL_ROLES = "--place client=a --place backend=a --place subject=b"
 @pytest.mark.parametrize(
     ("words", "passed", "needs_default"),
     [
-        # If these were two words, pytest would take the configuration for a test path.
+        # If these were two words, pytest would take the configuration's path for a test's.
         ("--nginx-conf a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("--nginx-conf=a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("-k - --nginx 1.22", "-k - --nginx 1.22", True),
-        # A list of CPUs would apply to all engines.
+        # The list of tests needs no engine.
         ("--engine no-such-context --engine ssh://nowhere --co", "--co", True),
         ("--place client=a --place backend=a", "--place client=a --place backend=a", True),
-        # The default engine has no role left.
+        # No role is left for the default engine.
         (ALL_ROLES, ALL_ROLES, False),
     ],
 )
@@ -81,7 +82,7 @@ def test_a_single_engine_is_passed_to_everything_that_pytest_starts(
 
 
 @pytest.mark.parametrize("name", ["ssh://machine", "context-by-ssh"])
-def test_the_connection_to_an_engine_lasts_as_long_as_the_run(
+def test_the_connection_to_an_engine_is_open_until_the_run_ends(
     handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")

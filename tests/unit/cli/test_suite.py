@@ -71,14 +71,14 @@ LAB = [*ALONE, "-m", "not slow"]
 def test_test_runs_the_cheapest_tests_first(
     unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Unit tests run on all CPUs, then the lab's own, even after a failure; both have one status."""
+    """Unit tests run on all CPUs, then the lab's own, even after a failure. The exit status covers both."""
     statuses += [unit, lab]
     assert cli.main(["test", "-k", "x"]) == together
     assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
 
 
 def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[str]], statuses: list[int]) -> None:
-    """Pytest would not combine two expressions: the last one counts."""
+    """Pytest does not combine two expressions: the last one counts."""
     statuses += [0, 0]
     assert cli.main(["test", "-m", "engine"]) == 0
     assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*ALONE, "-m", "engine"]]
@@ -88,7 +88,7 @@ def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[s
 def test_nothing_runs_after_tests_that_did_not_complete(
     status: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """After tests that were interrupted, broken or wrongly called, the user would not want the next part."""
+    """For example, the tests were interrupted, or their arguments are wrong."""
     statuses += [status]
     assert cli.main(["test"]) == status
     assert steps == ["engine", UNIT]
@@ -129,7 +129,7 @@ def test_wrong_options_are_rejected_in_the_name_of_the_command(place: str, comma
 
 
 @pytest.mark.parametrize(
-    ("output", "status", "said"),
+    ("output", "status", "message"),
     [
         ("| head -n 0", cli.OUTPUT_CLOSED, ""),
         (">/dev/full", OutputError.exit_status, "lab: the output cannot be written: No space left on device\n"),
@@ -141,12 +141,12 @@ def test_wrong_options_are_rejected_in_the_name_of_the_command(place: str, comma
         ),
     ],
 )
-def test_a_list_of_claims_can_be_written_to_any_output(output: str, status: int, said: str) -> None:
+def test_a_list_of_claims_can_be_written_to_any_output(output: str, status: int, message: str) -> None:
     listing = shlex.join(suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"]))
     # head(1) closes the pipe before the list begins.
     script = f"set -o pipefail; {listing} {output}"
     ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (status, said)
+    assert (ended.returncode, ended.stderr) == (status, message)
 
 
 def test_a_run_needs_no_cache() -> None:
@@ -156,26 +156,25 @@ def test_a_run_needs_no_cache() -> None:
     assert (ended.returncode, ended.stderr) == (5, "")
 
 
-_TELLS_WHAT_IT_GETS = """
+_CHECKS_ITS_SIGNALS = """
 import os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
 for number in (signal.SIGINT, signal.SIGTERM):
     os.kill(os.getppid(), number)
-was_told = signal.sigtimedwait({signal.SIGTERM}, 60)
-raise SystemExit(7 if was_told and signal.SIGINT not in signal.sigpending() else 9)
+was_ended = signal.sigtimedwait({signal.SIGTERM}, 60)
+raise SystemExit(7 if was_ended and signal.SIGINT not in signal.sigpending() else 9)
 """
 
 
 def test_signals_that_would_not_reach_a_part_are_passed_on() -> None:
-    """SIGTERM is passed on. Ctrl-C reaches the part from the terminal: once is enough, and the parent waits.
+    """SIGTERM is passed on. Ctrl-C is not: the part gets it from the terminal, and the parent waits.
 
     Python handles a SIGINT before a later SIGTERM: once SIGTERM has arrived, no SIGINT is pending.
     """
-    assert suite._run([sys.executable, "-c", _TELLS_WHAT_IT_GETS]) == 7
+    assert suite._run([sys.executable, "-c", _CHECKS_ITS_SIGNALS]) == 7
 
 
-def test_the_former_handlers_are_restored_after_a_part() -> None:
-    """They are restored even if a part could not be started."""
+def test_signal_handlers_are_restored_even_if_a_part_cannot_be_started() -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.raises(FileNotFoundError):
         suite._run(["/nowhere/to/be/found"])
@@ -195,7 +194,7 @@ DEFAULT = ["tests/scenarios", *RUN]
         ("run tests/scenarios/test_a.py::test_b", ["engine"], [*RUN, "tests/scenarios/test_a.py::test_b"]),
         ("test tests/unit/test_a.py -x", ["engine"], ["tests/unit/test_a.py", "-x"]),
         ("test --collect-only", [], ["tests/unit", "tests/lab", "--collect-only"]),
-        # Help does not install anything; our own comes first, and pytest's has another option.
+        # Help needs no engine. The lab has its own, and pytest's has another option.
         ("run --help", [], [*DEFAULT, "--lab-help"]),
         ("run -h", [], [*DEFAULT, "--lab-help"]),
         ("run --pytest-help", [], [*DEFAULT, "--help"]),
@@ -238,7 +237,7 @@ def test_a_process_that_may_open_too_few_files_starts_nothing(
 
 
 @pytest.mark.parametrize(("soft", "set_to"), [(32, [suite.FEWEST_FILES]), (1024, []), (resource.RLIM_INFINITY, [])])
-def test_a_low_limit_of_open_files_is_raised_where_it_may_be(
+def test_a_low_soft_limit_of_open_files_is_raised(
     soft: int, set_to: list[int], steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []

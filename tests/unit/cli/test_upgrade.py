@@ -1,4 +1,4 @@
-"""``./lab upgrade --prove``, up to the point at which containers start."""
+"""``./lab upgrade --prove``, without containers."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: Path) -> None:
-    """The error comes even though the files could be compared for that version."""
+    """Without --prove, the files can be compared for that version."""
     assert lab("upgrade", "--from", "1.25", "--to", "1.30", conf).status == 0
     ended = lab("upgrade", "--from", "1.25", "--to", "1.30", "--prove", conf)
     assert ended.status == 2
@@ -95,9 +95,9 @@ def test_differences_come_after_the_report_on_the_files(
     ) in ended.out
     results = load(tmp_path / "latest")
     assert (results.seed, results.finished) == (7, True)
-    told = json.loads(lab(*words, "--json").out)
-    assert told["starts"] is True
-    assert told["proof"]["differences"] == [
+    document = json.loads(lab(*words, "--json").out)
+    assert document["starts"] is True
+    assert document["proof"]["differences"] == [
         {"at": "http://a/", "what": "status", "before": "200", "after": "400"},
     ]
 
@@ -122,7 +122,7 @@ def test_a_result_without_differences_names_the_number_of_comparisons(
 def test_a_version_that_does_not_start_is_the_only_difference(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], refused: tuple[str, str], status: int, words: str
 ) -> None:
-    """It is reported in nginx's own words. A refusal by only the new version is a failure, one by both an error."""
+    """The output contains nginx's message. If only the new version refuses the files, the command fails."""
     found.append(Compared(refused=refused))
     ended = lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, conf)
     assert ended.status == status

@@ -1,4 +1,4 @@
-"""``watch`` as a command: its options, its signals, and the files that it writes. The kernel's part is replaced."""
+"""``watch`` as a command: its options, its signals, and the files that it writes. A fake replaces the kernel."""
 
 import json
 import os
@@ -109,7 +109,7 @@ def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyP
 
 
 def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stall from an hour ago is in the metrics, but no longer in memory."""
+    """Older seconds are not kept in memory."""
     quiet = [(replace(IDLE, at_s=SECOND.at_s + after),) for after in (59.0, 61.0)]
     for made, is_kept in ((quiet[:1], True), (quiet, False)):
         watches(monkeypatch, lambda: (SECOND,), *(lambda each=each: each for each in made))
@@ -119,7 +119,7 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--record", "none/loops.json"], "none/loops.json cannot be written"),
         (["--record", "/dev/full"], "/dev/full cannot be written"),
@@ -128,9 +128,9 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
     ],
 )
 def test_unusable_arguments_are_bad_input(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     watches(monkeypatch, lambda: (SECOND,))
     status, _, err = lab("watch", *arguments)
     assert status == 2
-    assert said in err
+    assert message in err

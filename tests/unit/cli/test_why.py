@@ -1,4 +1,4 @@
-"""``why`` takes one word for a directive, a claim or an error message."""
+"""``why`` looks up a directive, a claim, an error message or a status."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
             "No message has these words. Did you mean:\n\nMessage: worker_connections",
         ),
         ("upstream timd out (110: Conection timed out) while reading", "No message has these words. Did you mean:"),
-        # None of these words is one of a message with a letter missing.
+        # A wrong letter, instead of a missing one.
         ("x() failed (110: Connection tijed out) while sending", "No message has these words. Did you mean:"),
         ("connec(t) to x failed (111: Connection refused)", "No message has these words. Did you mean:"),
         ("sendfile on", "sendfile\n  ngx_http_core_module"),

@@ -35,7 +35,7 @@ def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
 
 
 def mapped(name: str, **entries: object) -> str:
-    """Return a map with keys without the at sign."""
+    """Return a map as bpftrace prints it; ``_4711_19`` stands for the key 4711,19."""
     return json.dumps(
         {"type": "map", "data": {f"@{name}": {key[1:].replace("_", ","): each for key, each in entries.items()}}}
     )
@@ -64,7 +64,7 @@ def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int 
 
 
 def test_a_second_is_the_increase_since_the_previous_one() -> None:
-    """Bpftrace prints totals for the histogram, time and bytes, and so does /proc."""
+    """Bpftrace prints totals of the histogram, times and bytes; times in /proc are totals, too."""
     of = begun()
     first = second(of, 1, histogram(e16=10), mapped("busy", _4711=2_000_000), mapped("read", _0=0, _4711=500))
     again = second(of, 2, histogram(e16=15, e20=1), mapped("busy", _4711=5_000_000), mapped("read", _4711=900))
@@ -96,7 +96,7 @@ def test_a_long_iteration_is_reported_with_its_parts_and_its_file() -> None:
 
 
 def test_a_path_is_printed_on_a_separate_line() -> None:
-    """The program passes a pointer, and prints the slowest paths; a name with blanks stays whole."""
+    """A long iteration contains only a pointer. A path may contain blanks."""
     of = begun()
     path = printed(f"path {WORKER} {OPENAT} 20000000 /mnt/slow disk/a b")
     shorter = printed(f"path {WORKER} {OPENAT} 2000000 /other")
@@ -105,7 +105,7 @@ def test_a_path_is_printed_on_a_separate_line() -> None:
 
 
 def test_a_descriptor_is_named_after_its_use_at_that_time() -> None:
-    """Now it is a client's; during the second, it was an upstream's (since the start or by connect) or a file's."""
+    """Now the descriptor is a client's; during the second, it was an upstream's or a file's."""
     of = collector()
     of.begin(START_NS)
     opened = {7: "upstream 10.0.0.3:8000"}
@@ -120,7 +120,7 @@ def test_a_descriptor_is_named_after_its_use_at_that_time() -> None:
     (one,) = second(of, 1, long(of=0x0300000A401F0002), mapped("calls_ns", _4711_19_7_65535=1, _4711_19_8_0=2))
     assert [each.longest_on for each in one.long] == ["upstream 10.0.0.3:8000"] * 2
     assert [call.on for call in one.calls] == ["", ""]
-    # A full map has lost the descriptor's later use, so its first use may be wrong by now.
+    # If the map of descriptors was full, a later use may be missing, so the first one is not reported.
     (two,) = second(of, 2, long(start=START_NS + 1_000_000_000), mapped("full", _4711=1))
     assert two.long[0].longest_on == ""
 
@@ -193,8 +193,8 @@ def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> Non
     assert one.unfinished is None
 
 
-def test_a_worker_that_never_returns_is_reported_even_if_no_program_saw_its_iteration_begin() -> None:
-    """Its state at the end of two seconds shows this; after one second, it may be about to wait."""
+def test_a_worker_that_never_returns_is_reported_even_if_its_iteration_began_before() -> None:
+    """Its state at the end of two seconds in a row shows this; after one second, it may be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)
     assert one.unfinished is None
@@ -223,7 +223,7 @@ def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
 
 
 def test_an_unfinished_iteration_is_not_reported_twice_at_the_end() -> None:
-    """The program's last second contains the iteration, and no time has passed since."""
+    """The last full second contains the iteration, and no time has passed since."""
     of = begun()
     (one,) = second(of, 2, mapped("start", _4711=[START_NS, 3]))
     assert one.unfinished is not None

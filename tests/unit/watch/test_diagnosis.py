@@ -1,4 +1,4 @@
-"""The diagnosis of a recording has few lines for any number of workers."""
+"""The diagnosis of a recording is short for any number of workers."""
 
 from dataclasses import replace
 
@@ -17,16 +17,16 @@ WITHOUT_REQUESTS = tuple(replace(IDLE, worker=number, iterations=0, histogram={}
 
 
 def test_the_diagnosis_contains_the_finding_the_remedy_and_what_is_ruled_out() -> None:
-    """Healthy or idle workers are reported as such."""
-    told = list(diagnosis(loops(SECOND, IDLE)))
-    assert told[0] == (
+    """Healthy and idle workers have a line, too."""
+    lines = list(diagnosis(loops(SECOND, IDLE)))
+    assert lines[0] == (
         "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "
         "longest spent 38 ms on this; 33.7 % of new events wait 5 ms or longer. Its own time: 60 % in readv 8 MiB "
         "each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on /var/cache/nginx/proxy_temp/1, 11 % in user "
         "space."
     )
-    assert told[-2].startswith("  Next: separate large downloads")
-    assert told[-1] == (
+    assert lines[-2].startswith("  Next: separate large downloads")
+    assert lines[-1] == (
         "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
     )
     assert next(diagnosis(loops(IDLE))) == "No problem found in the event loops."

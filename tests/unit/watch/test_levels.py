@@ -1,4 +1,4 @@
-"""Two levels of detail, and the choice between them."""
+"""The load decides between two levels of detail."""
 
 from tuneproof.watch.levels import MOST_CALLS_PER_S, Levels, Rate
 from tuneproof.watch.program import Level

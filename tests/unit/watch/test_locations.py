@@ -1,4 +1,4 @@
-"""A stall's upstream or file matches a location in the configuration, or none."""
+"""A stall's upstream or file is matched with locations in the configuration."""
 
 from pathlib import Path
 
@@ -55,13 +55,13 @@ def facts(tmp_path: Path) -> Facts:
     ],
 )
 def test_a_target_is_matched_by_address_or_path(facts: Facts, target: str, fits: list[str]) -> None:
-    """The longest folder and all addresses of a name count; targets that depend on the request match nothing."""
+    """The longest folder wins, and all addresses of a name match; locations that depend on the request never do."""
     found = locations(facts, target, lambda host: frozenset({"10.0.0.5"}) if host == "shop.internal" else frozenset())
     assert [block.args[-1] if block.args else "" for block in found] == fits
 
 
 def test_a_name_that_is_unknown_here_is_matched_by_its_port(facts: Facts) -> None:
-    """Names of a container's neighbours resolve only in the container."""
+    """A container's neighbours have names that resolve only in the container."""
     assert [block.args for block in locations(facts, "upstream 10.0.0.6:80", lambda _: frozenset())] == [("/shop/",)]
     assert locations(facts, "upstream 10.0.0.6:81", lambda _: frozenset()) == ()
 
@@ -69,6 +69,6 @@ def test_a_name_that_is_unknown_here_is_matched_by_its_port(facts: Facts) -> Non
 def test_the_diagnosis_of_a_stall_names_the_locations() -> None:
     """The locations are those of the slowest calls; without a configuration, none are named."""
     loops = summarise(LoopRecording(began="", seconds=(SECOND,)))
-    told = list(diagnosis(loops, lambda target: f"{target}: location /" if "10.0.0.3" in target else ""))
-    assert "  Where: upstream 10.0.0.3:8000: location /" in told
+    lines = list(diagnosis(loops, lambda target: f"{target}: location /" if "10.0.0.3" in target else ""))
+    assert "  Where: upstream 10.0.0.3:8000: location /" in lines
     assert not any("Where" in line for line in diagnosis(loops))

@@ -1,4 +1,4 @@
-"""`watch URL`: connections that are late together, and requests to a real server."""
+"""`watch URL` separates connections that are late, and sends a limited number of requests to a real server."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
     return [[PROMPT_S + (0.02 if chance.random() < late else 0.0) for _ in range(ANSWERS)] for late in late_shares]
 
 
-def told(*rounds: Round, **failures: int) -> list[str]:
+def reported(*rounds: Round, **failures: int) -> list[str]:
     """Return the report of these rounds."""
     return list(report(Measured(rounds=[*rounds], failures=Counter(failures))))
 
@@ -39,7 +39,7 @@ def test_the_late_connections_are_separated_from_the_others(late: int) -> None:
 
 @pytest.mark.parametrize("everywhere", [0.0, 0.05, 0.2, 0.3, 0.6])
 def test_lateness_of_all_connections_separates_none(everywhere: float) -> None:
-    """A noisy machine makes all connections late equally often; in a thousand rounds, at most a few stand out."""
+    """A noisy machine makes all connections late equally often; by chance, some stand out in a few of 300 rounds."""
     parted = [split(a_round(*[everywhere] * CONNECTIONS, seed=seed)).late_connections > 0 for seed in range(300)]
     assert sum(parted) <= 10
 
@@ -53,26 +53,26 @@ def test_if_the_machine_makes_all_connections_late_the_later_ones_are_separated(
 
 def test_a_stall_is_reported_with_both_groups() -> None:
     stalled, healthy = a_round(*[0.6] * 5, *[0.02] * 7), a_round(*[0.02] * 12)
-    lines = told(*[stalled] * 4, healthy)
+    lines = reported(*[stalled] * 4, healthy)
     assert lines[1] == (
         "Found: a worker or a machine stalls, or some of them: in 4 of 5 rounds 20 connections were late while "
         "others were not."
     )
     assert lines[2] == "  late:   p50 20.4 ms, p99 20.4 ms, longest 20.4 ms"
-    assert told(stalled, *[healthy] * 4)[1].startswith("No problem found")
+    assert reported(stalled, *[healthy] * 4)[1].startswith("No problem found")
 
 
 def test_if_every_connection_is_late_all_workers_may_stall() -> None:
-    lines = told(*[a_round(*[0.8] * CONNECTIONS)] * 3, refused=2)
+    lines = reported(*[a_round(*[0.8] * CONNECTIONS)] * 3, refused=2)
     assert lines[1] == "2 connections failed: refused."
     assert lines[2].startswith("Possible: all workers stall, or the machine or the path is slow")
 
 
 def test_too_few_responses_separate_nothing() -> None:
-    assert told([[PROMPT_S]] * CONNECTIONS)[1] == "Too few answers to compare connections."
+    assert reported([[PROMPT_S]] * CONNECTIONS)[1] == "Too few answers to compare connections."
 
 
-class _Kept(BaseHTTPRequestHandler):
+class _KeepAlive(BaseHTTPRequestHandler):
     """A handler that answers each HEAD at once, and keeps the connection open."""
 
     protocol_version = "HTTP/1.1"
@@ -99,13 +99,12 @@ class _Server(ThreadingHTTPServer):
 def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
     """Yield a server's address, and the source and time of each request."""
     asked: list[tuple[tuple[str, int], float]] = []
-    handler = type("Handler", (_Kept,), {"asked": asked, **more})
+    handler = type("Handler", (_KeepAlive,), {"asked": asked, **more})
     with serving(_Server(("127.0.0.1", 0), handler)) as address:
         yield f"{address}/x", asked
 
 
-def test_watching_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of connections is limited, and so are the rate and the number of requests on each."""
+def test_watching_limits_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outside, "ROUND_S", 0.5)
     with asked_server() as (url, asked):
         lines = list(watch_url(url, lasts_s=1.2))
@@ -120,7 +119,7 @@ def test_watching_keeps_its_rate_and_renews_connections(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_server_that_limits_requests_gets_no_further_ones(status: int) -> None:
-    """Refusals come at once, but do not count as a worker's prompt responses."""
+    """A refusal is fast, but does not count as a worker's prompt response."""
     began_s = time.monotonic()
     with asked_server(most=30, then=status) as (url, asked):
         lines = list(watch_url(url, lasts_s=60))
@@ -137,7 +136,6 @@ def test_a_url_cannot_be_watched_for_hours() -> None:
 
 
 def test_without_a_listener_the_error_is_reported() -> None:
-    """The message contains the error."""
     with asked_server() as (url, _):
         pass
     with pytest.raises(BadInputError, match=r"Nothing answers: .*Connect call failed"):
@@ -150,8 +148,8 @@ def test_an_unusable_url_is_rejected(url: str) -> None:
         list(watch_url(url, lasts_s=0.2))
 
 
-def test_a_response_that_closes_ends_the_connection_quietly() -> None:
-    """A server with HTTP/1.0 or keepalive_timeout 0 sends fewer responses, but this is not a failure."""
+def test_a_response_that_closes_the_connection_is_not_a_failure() -> None:
+    """A server with HTTP/1.0 or keepalive_timeout 0 only sends fewer responses."""
 
     async def once() -> int:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The program's text; tests/lab/test_watch.py shows that a kernel accepts it."""
+"""The text of the bpftrace program; tests/lab/test_watch.py tests it with a kernel."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reasons why bpftrace cannot run, each in one sentence with a remedy; stand-ins replace bpftrace."""
+"""Each reason why bpftrace cannot run is reported with a remedy; shell scripts replace bpftrace."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from tuneproof.watch.tracer import Tracer, check_host, check_namespace
 
 @pytest.fixture
 def bpftrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Install a program called bpftrace, as for root on a kernel with tracepoints; a test sets its text."""
+    """Install a program called bpftrace for a test to change; this process seems to be root on a suitable kernel."""
     program = tmp_path / "bin" / "bpftrace"
     program.parent.mkdir()
     (tmp_path / "tracing" / "events").mkdir(parents=True)
@@ -76,7 +76,7 @@ def test_each_reason_why_bpftrace_cannot_run_is_named(
 
 
 @pytest.mark.parametrize(
-    ("commands", "said"),
+    ("commands", "message"),
     [
         (
             "echo 'ERROR: tracepoint not found: syscalls:sys_enter_epoll_wait' >&2; exit 1",
@@ -88,11 +88,10 @@ def test_each_reason_why_bpftrace_cannot_run_is_named(
     ],
 )
 def test_the_reason_for_the_end_of_bpftrace_is_reported_with_its_last_lines(
-    bpftrace: Path, commands: str, said: str
+    bpftrace: Path, commands: str, message: str
 ) -> None:
-    """The reason may be the kernel's refusal, or another one."""
     error = why(commands, bpftrace)
-    assert said in error.what
+    assert message in error.what
     assert error.tail
 
 
@@ -103,7 +102,7 @@ NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memor
 
 
 @pytest.mark.parametrize(
-    ("commands", "kernel", "said"),
+    ("commands", "kernel", "message"),
     [
         (WARNED + MORE + REFUSED, "5.10.0-28-amd64", "limit of locked memory is too low for BPF maps: 64 KiB"),
         (REFUSED, "5.10.0-28-amd64", "refuses BPF programs"),
@@ -113,20 +112,20 @@ NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memor
     ids=["limit", "limit-is-fine", "kernel-without-that-limit", "cgroup"],
 )
 def test_a_lack_of_memory_for_maps_is_explained(
-    bpftrace: Path, monkeypatch: pytest.MonkeyPatch, commands: str, kernel: str, said: str
+    bpftrace: Path, monkeypatch: pytest.MonkeyPatch, commands: str, kernel: str, message: str
 ) -> None:
     """Only old kernels apply RLIMIT_MEMLOCK to maps; bpftrace warns on any kernel if it may not raise the limit."""
     monkeypatch.setattr(platform, "release", lambda: kernel)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (65536, 65536))
     monkeypatch.setattr(tracer, "_is_administrator", lambda: True)
     error = why(commands, bpftrace)
-    assert said in error.what
-    if "locked" in said:
+    assert message in error.what
+    if "locked" in message:
         assert "ulimit -l unlimited" in error.remedy
 
 
 def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
-    """Closing also ends a program that would never end."""
+    """This program would never end."""
     becomes(bpftrace, "echo one; exec sleep 1000")
     running = Tracer("BEGIN {}")
     assert running.line(5) == "one\n"
@@ -136,7 +135,7 @@ def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
 
 
 def test_another_pid_namespace_is_reported(bpftrace: Path) -> None:
-    """The kernel sees a different process id from the one that this process sees."""
+    """The kernel then has another process id for bpftrace than this process does."""
     becomes(bpftrace, "exec sleep 1000")
     running = Tracer("BEGIN {}")
     try:

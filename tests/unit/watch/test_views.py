@@ -1,4 +1,4 @@
-"""Lines, tables and metrics while watching."""
+"""What ``watch`` prints and serves: lines, tables and metrics."""
 
 import urllib.request
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tuneproof.watch.views import Lines, bars, live_table
 
 
 def test_there_is_a_line_for_each_worker_and_second() -> None:
-    """A line is a sentence with the longest iteration, or has the form of the recording."""
+    """A line is text, or JSON as in a recording."""
     words: list[str] = []
     Lines(words.append, json=False).show((SECOND, IDLE))
     assert words[0].startswith(
@@ -62,8 +62,8 @@ def test_bars_show_rare_values_and_values_outside_the_range() -> None:
     assert len(drawn) == 19
 
 
-def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
-    """Such a worker is left out after five minutes, so that reloads do not add workers permanently."""
+def test_a_worker_that_ended_is_removed_from_the_metrics_after_five_minutes() -> None:
+    """Otherwise, each reload would add workers permanently."""
     metrics = Metrics()
     metrics.add((SECOND,))
     metrics.add((replace(IDLE, at_s=SECOND.at_s + 299),))

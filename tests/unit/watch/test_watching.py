@@ -1,4 +1,4 @@
-"""Watching continues through reloads, restarts and changes to the level; bpftrace and the kernel are replaced."""
+"""Watching continues after reloads, restarts and changes of the level; fakes replace bpftrace and the kernel."""
 
 import math
 import time
@@ -27,7 +27,7 @@ ANY_LOAD: Final = partial(Levels, most_calls_per_s=math.inf)
 
 @dataclass
 class Kernel:
-    """Stands in for the kernel: the watched PIDs, the programs started, and how many are running."""
+    """A fake kernel: the watched PIDs, the programs started, and how many of them are running."""
 
     watched: set[int] = field(default_factory=set)
     programs: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Kernel:
 
 
 class FakeTracer:
-    """A program that prints the figures of one second each time it is asked."""
+    """A fake bpftrace that prints the figures of another second for each second that is read."""
 
     pid = 99
 
@@ -98,7 +98,7 @@ def seen_by(of: Watching, seconds: int) -> Iterator[set[int]]:
 
 
 def test_the_program_is_not_replaced_when_workers_come_and_go(kernel: Kernel) -> None:
-    """Here nginx is reloaded, and then ends and is started again."""
+    """The nginx of these workers is reloaded, ends, and is started again."""
     workers: list[tuple[Worker, ...]] = [(ONE,), (ONE, TWO), (TWO,), (), (), (ONE,)]
 
     def find() -> tuple[Worker, ...]:
@@ -122,7 +122,7 @@ def test_the_program_is_not_replaced_when_workers_come_and_go(kernel: Kernel) ->
 def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without --all, two nginx at the start would have been an error."""
+    """At the start, two nginx would have been an error without --all."""
     monkeypatch.setattr(watching, "is_there", lambda _: True)
     first = iter([(ONE,)])
 
@@ -136,7 +136,7 @@ def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
     assert kernel.watched == {4711}
 
 
-def test_another_level_uses_another_program_for_the_same_workers(kernel: Kernel) -> None:
+def test_a_change_of_the_level_starts_another_program_for_the_same_workers(kernel: Kernel) -> None:
     """The previous program ends as soon as the new one runs."""
     of = Watching(find=lambda: (ONE, TWO), lasts_s=None, levels=Levels(most_calls_per_s=1))
     kinds = [["raw_syscalls" in program for program in kernel.programs] for _ in seen_by(of, 4)]
