@@ -1,4 +1,4 @@
-"""The common parts of counting claims: arms that share containers, and effects of counts."""
+"""What claims that count have in common: arms that share containers, effects of counts, and reversed claims."""
 
 import json
 from typing import Any
@@ -67,22 +67,20 @@ def test_a_claim_is_reversed_by_replacing_its_arm_with_another_one() -> None:
     claim = ratio()
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
-    (told,) = other_way.claims
-    assert (told.arms, told.expected, told.name) == (("a", "b as a"), Verdict.REFUTED, "n_turned")
-    observed = dict(zip(told.arms, counted(5, 4), strict=True))
-    assert (
-        float(told.effect({name: item for name, item in observed.items() if isinstance(item, CountedObservation)}))
-        == 1.25
-    )
+    (reverse,) = other_way.claims
+    assert (reverse.arms, reverse.expected, reverse.name) == (("a", "b as a"), Verdict.REFUTED, "n_turned")
+    block = dict(zip(reverse.arms, counted(5, 4), strict=True))
+    observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
+    assert float(reverse.effect(observed)) == 1.25
     assert [arm.name for arm in other_way.arms] == ["a", "b", "b as a"]
     assert other_way.arms[2].plan == scenario.arms[0].plan
 
 
 def test_a_claim_expected_to_be_refuted_is_reversed_into_one_that_holds() -> None:
-    """An expectation for certain versions of nginx does not matter."""
+    """The version in which a claim expired does not matter."""
     (claim,) = share(expected="refuted")
-    told = turned_claim(claim)
-    assert (told.arms, told.expected_on("1.30", BARE)) == (("a as b",), "holds")
+    reverse = turned_claim(claim)
+    assert (reverse.arms, reverse.expected_on("1.30", BARE)) == (("a as b",), "holds")
     (old,) = share(expired_since="1.20")
     assert turned_claim(old).expected_on("1.30", BARE) == "refuted"
 
@@ -112,7 +110,7 @@ def test_a_control_holds_for_the_arm_that_reverses_the_claim(expected: Verdict, 
 
 
 class Asked(dict[str, float]):
-    """Figures with a value for any requested key; they remember the keys."""
+    """Figures with a value for any requested key; they record the keys."""
 
     def __missing__(self, name: str) -> float:
         self[name] = 1.0

@@ -1,4 +1,4 @@
-"""A diagnosis amid other traffic is right if it finds nothing else, for captures at any place."""
+"""With background traffic, a diagnosis is right if it finds only the cause, from captures at any place."""
 
 import pytest
 
@@ -27,8 +27,8 @@ def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedO
 
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
-def test_the_cause_alone_is_right_whether_or_not_it_shows_outside_too(arm: str) -> None:
-    """A capture of one leg need not decide the cause."""
+def test_the_cause_alone_is_right_even_if_captures_outside_do_not_show_it(arm: str) -> None:
+    """They contain only the connections on one side of nginx."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     claim = street_scenario().claim(f"{arm.replace('-', '_')}_is_told_in_a_street")
     assert [claim.effect({arm: seen(causes, outside)}) for outside in ((), causes)] == [RIGHT, RIGHT]
@@ -47,7 +47,7 @@ def test_any_other_finding_is_wrong(arm: str) -> None:
 
 
 def test_background_traffic_reaches_the_subjects_backend_in_every_arm() -> None:
-    """The capture at the backend then contains the other leg."""
+    """Thus, the capture at the backend contains nginx's connections to it."""
     scenario = street_scenario(NINE_IN_TEN)
     assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)
     for arm in scenario.arms:

@@ -1,4 +1,4 @@
-"""A diagnosis of requests that fail at once is right if its primary cause is the one that was provoked."""
+"""A diagnosis of requests that fail immediately is right if its primary cause is the one that was provoked."""
 
 import pytest
 
@@ -10,15 +10,15 @@ BUILT = [arm.name for arm in SCENARIO.arms if arm is not HEALTHY]
 
 
 @pytest.mark.parametrize("arm", BUILT)
-def test_the_provoked_cause_alone_is_right(arm: str) -> None:
-    """Consequences of the cause may be named, too. Any other cause is wrong, and so is a diagnosis without a cause."""
+def test_the_provoked_cause_is_right_and_any_other_diagnosis_is_wrong(arm: str) -> None:
+    """Consequences of the cause may be named, too. A diagnosis without a cause is wrong."""
     claim, (cause,) = SCENARIO.claim(f"diagnoses_{arm.replace('-', '_')}"), DIAGNOSES[arm]
     assert [claim.effect({arm: each}) for each in (told(cause), told(cause, Cause.CLIENT_GONE))] == [RIGHT, RIGHT]
     others = [told(other) for other in Cause if other is not cause]
     assert {claim.effect({arm: each}) for each in (*others, told())} == {WRONG}
 
 
-def test_with_healthy_traffic_every_claim_fails() -> None:
-    """The files then do not show the cause."""
+def test_each_claim_is_reversed_with_healthy_traffic() -> None:
+    """Its files do not show the cause."""
     assert {claim.turned_by[claim.arms[0]] for claim in SCENARIO.claims} == {HEALTHY.name}
     assert [claim.arms[0] for claim in SCENARIO.claims] == BUILT

@@ -1,4 +1,4 @@
-"""Cases of messages in the error log: the claims made from their rows, and how lines are counted."""
+"""Cases of messages in the error log: the claims that their rows declare, and how lines are counted."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def test_lines_are_counted_by_the_words_in_a_messages_row() -> None:
 
 
 def test_an_unanswered_request_fails_unless_its_client_stays() -> None:
-    """A connection that was never established does not have any responses."""
+    """A connection that was never established has no responses."""
     ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
     asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, then=(Step.STAY,)))
     assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4
@@ -89,7 +89,8 @@ def test_every_message_of_nginx_is_provoked_or_has_a_reason_why_not() -> None:
     assert all(re.fullmatch(r"[a-z].+[^.]", reason) for reason in left_out.values())
 
 
-def test_a_message_appears_its_remedy_ends_it_and_wrong_advice_does_not() -> None:
+def test_each_case_claims_that_its_message_appears_and_that_its_remedy_ends_it() -> None:
+    """Wrong advice is expected not to end it."""
     by_name = {claim.name: claim for claim in CLAIMS}
     assert len(by_name) == len(CLAIMS) >= 2 * len(cases())
     for case in cases():

@@ -1,4 +1,4 @@
-"""HTTP/2 frames follow RFC 9113, section 4.1, and fields follow RFC 7541; in the lab, nginx accepts them."""
+"""HTTP/2 frames follow RFC 9113, section 4.1, and fields follow RFC 7541."""
 
 from collections.abc import Iterator
 

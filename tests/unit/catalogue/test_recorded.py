@@ -1,4 +1,4 @@
-"""A recorded load: what is written, in which order, and that the diagnosis uses only the files."""
+"""A load is recorded in files, in a fixed order, and the diagnosis uses only the files."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ LOG_LINE = (
 
 
 class Inner(Load[str, Observation]):
-    """A load that only records its calls and fails on demand."""
+    """A load that only records its call, and may fail."""
 
     def __init__(self, did: list[str], error: LabError | None = None) -> None:
         self._did = did
@@ -109,7 +109,7 @@ def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() 
     )
 
 
-def test_the_files_are_those_that_an_engineer_would_have_collected() -> None:
+def test_the_files_are_those_that_an_engineer_would_collect() -> None:
     around = Around()
     files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1").files
     assert sorted(files) == ["access.log", "netstat.1-before", "netstat.2-after", CAPTURE_FILE, "processes", "sockets"]
@@ -151,13 +151,12 @@ def test_the_capture_also_ends_after_a_load_that_failed() -> None:
 
 
 def test_background_traffic_runs_during_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The captures contain all traffic, not only TCP; the other traffic ends with the load."""
+    """The captures contain all traffic, not only TCP. The background traffic ends with the load."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
     outcome = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")
     assert around.did.count("start") == around.did.count("stop") == 3
-    told = [what for what in around.did if " is " in what or what == "load"]
-    assert told == [
+    assert [what for what in around.did if " is " in what or what == "load"] == [
         "files is provider for nobody",
         "subject is machine for 172.18.0.5",
         "client is strangers for 172.18.0.4",

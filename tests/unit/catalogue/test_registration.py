@@ -1,4 +1,4 @@
-"""Nothing that decides a claim changes unnoticed."""
+"""A change to anything that decides a claim is noticed."""
 
 import importlib.util
 import sys
@@ -42,7 +42,7 @@ def found() -> Mapping[str, Fingerprint]:
 
 
 def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fingerprint]) -> None:
-    """A maintainer must look at what has changed, and why, before it is registered."""
+    """Before a change is registered, a maintainer must look at it."""
     known = registered()
     moved = sorted(name for name in {*found, *known} if name not in found or name not in known)
     moved += sorted(name for name in {*found} & {*known} if found[name].hash != known[name].hash)
@@ -59,8 +59,8 @@ def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerp
     )
 
 
-def test_every_claim_says_where_its_threshold_comes_from() -> None:
-    """One sentence gives the source, even for a control; for an exploratory claim, it gives the reason."""
+def test_every_claim_gives_the_reason_for_its_threshold() -> None:
+    """So does every positive control."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):
@@ -131,13 +131,13 @@ def test_an_additional_arm_does_not_change_other_claims() -> None:
 
 @pytest.fixture
 def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
-    """Return a function from a module's code to the fingerprint of a claim with the effect in that module."""
+    """Return a function that returns the fingerprint of a claim with the effect in a module with this code."""
     modules: list[str] = []
 
     def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
         path = tmp_path / f"example_{len(modules)}.py"
         path.write_text(code, encoding="utf-8")
-        # All have one name, because they represent one module in the catalogue before and after a change.
+        # All have the same name: they represent one module of the catalogue before and after a change.
         spec = importlib.util.spec_from_file_location("tuneproof.catalogue.example", path)
         assert spec is not None
         assert spec.loader is not None
@@ -173,7 +173,7 @@ def test_local_names_and_comments_do_not_matter(print_with: Callable[..., Finger
 def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
     print_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
-    """Functions that the effect calls count, too; only a manually raised revision changes the hash."""
+    """Functions that the effect calls count, too. Only a raised revision changes the hash."""
     before, after = print_with(CODE), print_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):
@@ -190,8 +190,8 @@ def test_a_constant_that_code_uses_is_data(print_with: Callable[..., Fingerprint
     assert print_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash
 
 
-def test_values_that_a_factory_closes_over_are_data(print_with: Callable[..., Fingerprint]) -> None:
-    """An example is the figure that a row of the catalogue names."""
+def test_values_in_a_closure_are_data(print_with: Callable[..., Fingerprint]) -> None:
+    """For example, a row of the catalogue names a figure."""
     factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
     first, second = print_with(factory.format("a")), print_with(factory.format("b"))
     assert first.hash != second.hash
@@ -199,10 +199,10 @@ def test_values_that_a_factory_closes_over_are_data(print_with: Callable[..., Fi
     assert print_with(factory.format("a").replace("figure", "name")) == first
 
 
-def test_the_tool_keeps_a_date_only_if_nothing_changed_or_somebody_says_so(
+def test_the_tool_keeps_a_date_only_if_nothing_changed_or_with_the_option_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If code has changed and nobody says so, the registration stays and the tool fails."""
+    """If only code has changed, without that option the tool fails and changes nothing."""
     path = tmp_path / "registered.json"
     known = {"n": Registration(hash="data", code="code", since="2026-01-01")}
     now = Fingerprint(hash="data", code="code")

@@ -1,4 +1,4 @@
-"""Trials of counts on a slow machine: if one of nginx's clocks would decide, the trial is void, and has no value."""
+"""On a slow machine, a trial that counts is void if a timer of nginx or the kernel would decide it."""
 
 import types
 from collections import defaultdict
@@ -97,7 +97,7 @@ def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
     return plan.script
 
 
-# Each row contains the time in seconds that a step may take, and the consequence of a longer time.
+# By name: a script, the time in seconds that a step may take, and the consequence of a longer time.
 SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
     "dying_connections": (dying_connections_scripts.asked_in_turn(), 10, "nginx tries a failed server again"),
     "failed_requests": (script_of(upstream_peers.ARMS, "5xx-listed"), 5, "nginx tries a failed server again"),
@@ -111,7 +111,7 @@ SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_trial_that_is_slower_than_a_server_clock_allows_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_is_slower_than_a_timer_allows_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     script, limit_s, words = SCRIPTS[name]
     assert script(Machine(monkeypatch, 0.99 * limit_s))
     with pytest.raises(VoidTrialError, match=words):

@@ -1,4 +1,4 @@
-"""Memory of workers that have served nothing yet: a reload, and a reading once it no longer changes."""
+"""The memory of new workers is read after a reload, once it no longer changes."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def new(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject with new workers that grow for a while."""
+    """Return a stage with new workers that grow for a while."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     # The readings: before the reload, when the new workers exist, and while they fill their tables. Two equal readings

@@ -65,13 +65,13 @@ def test_existing_parts_are_not_added(tmp_path: Path) -> None:
 
 
 def test_nothing_is_added_around_a_whole_configuration(tmp_path: Path) -> None:
-    """Nginx refuses an incomplete configuration, and so must the lab."""
+    """The lab must show that nginx refuses an incomplete configuration."""
     found, _ = opened(tmp_path, http(server("access_log /a main; limit_req zone=one;")))
     assert absent_of(found.facts, folder="/etc/nginx") == Absent()
 
 
 def test_additions_are_in_the_file_around_the_fragment_and_are_reported(tmp_path: Path) -> None:
-    """The additions come before the fragment, with the files and folders that they need."""
+    """They come before the fragment, with the files and folders that they need."""
     text = server("listen 443 ssl; access_log /var/log/a.log main; proxy_cache c; location / { proxy_pass http://a; }")
     found = propose(Wanted(configuration=str(written(tmp_path, {"site.conf": text})), version="1.22"))
     own = found.scenario.arms[0].subject.own
@@ -85,5 +85,5 @@ def test_additions_are_in_the_file_around_the_fragment_and_are_reported(tmp_path
     )
     assert own.materials == {"/etc/nginx/tls.crt": "tls.crt", "/etc/nginx/tls.key": "tls.key"}
     assert "mkdir -p /var/log /var/cache/nginx" in own.files[own.script].decode()
-    assert any(told.startswith("log_format main") and "defined nowhere" in told for told in found.told)
-    assert any(told.startswith("log_format main") for told in own.told)
+    assert any(line.startswith("log_format main") and "defined nowhere" in line for line in found.told)
+    assert any(line.startswith("log_format main") for line in own.told)

@@ -34,7 +34,7 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
 
 
 def test_connects_are_counted_for_each_uncached_response(route: Route) -> None:
-    """Each trial gives one yes or no, since its requests share connections; cached responses need no connection."""
+    """Each trial counts as one yes or no, since its requests share connections. Cached responses need none."""
     claim = claims.connects("root", route, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
     assert float(claim.effect({"yours": asked(4)})) == 0
@@ -55,7 +55,6 @@ def test_a_route_without_responses_names_the_possible_reasons(route: Route) -> N
 
 
 def test_the_gain_of_a_patch_is_a_ratio_of_connects(route: Route) -> None:
-    """The figure is the one that the patch improves."""
     claim = claims.keeps_connections("root", route, ARMS, CHANGE)
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1

@@ -1,4 +1,4 @@
-"""Differences between two versions: which ones count, and how they are reported."""
+"""Differences between two versions: the ones that count, and how they are reported."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,6 @@ def test_a_difference_must_appear_in_every_round_and_never_within_one_version(
     after: list[float],
     differs: bool,  # noqa: FBT001 - a parameter of pytest's
 ) -> None:
-    """Differences in either direction count."""
     assert len(before) == len(after) == ROUNDS
     old, new = ([{name: value} for value in values] for values in (before, after))
     assert one(old, new).differs is differs
@@ -67,7 +66,7 @@ def test_texts_are_shown_before_and_after() -> None:
 
 
 def test_a_header_that_only_one_version_sends_is_reported_once() -> None:
-    """The header's name is reported, and its value is not reported separately."""
+    """Its value is not reported separately."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
 
@@ -90,5 +89,5 @@ def test_the_largest_difference_comes_first_and_equal_ones_are_reported_once() -
 
 
 def test_every_number_has_a_margin_with_its_reason() -> None:
-    """A margin is at least one: below one, a number would be beyond its own margin."""
+    """A margin is a ratio of at least one: below one, equal numbers would differ."""
     assert all(figure.margin >= 1 and figure.why for figure in FIGURES.values())

@@ -1,4 +1,4 @@
-"""The path that each of the user's files gets in the container."""
+"""The paths of the user's files in the container."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_a_copy_is_put_where_its_includes_expect_it(tmp_path: Path) -> None:
 
 
 def test_files_from_a_dump_keep_their_paths(tmp_path: Path) -> None:
-    """The path of nginx.conf on the machine of the dump does not matter."""
+    """So does nginx.conf, even if it is not in /etc/nginx."""
     path = tmp_path / "dump.txt"
     path.write_text(
         f"# configuration file /opt/nginx/conf/nginx.conf:\n{HEAD}http {{ include sites/*.conf; }}\n"
@@ -70,7 +70,6 @@ def test_the_missing_blocks_are_added_around_a_fragment(tmp_path: Path, text: st
 
 
 def test_a_stream_fragment_is_rejected(tmp_path: Path) -> None:
-    """Such a fragment does not contain HTTP servers."""
     with pytest.raises(BadInputError, match=r"stream\{\}"):
         places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
 

@@ -37,7 +37,6 @@ def test_statuses_and_header_lines_are_counted() -> None:
 
 
 def test_the_error_of_a_request_without_a_response_is_counted() -> None:
-    """The client's error name is reported."""
     assert seen_in([[connection(0, error="IncompleteReadError")]]) == {"status: none (IncompleteReadError)": 1}
 
 
@@ -55,7 +54,7 @@ def test_warnings_at_the_start_are_read_from_nginxs_output() -> None:
 
 
 def test_all_places_are_compared(tmp_path: Path) -> None:
-    """Each location is requested; slow readers' memory is compared once for all places that hold the same amount."""
+    """Each location is requested; the memory for slow readers is compared once for all places that need the same."""
     found, _ = opened(
         tmp_path,
         http(
@@ -74,6 +73,6 @@ def test_all_places_are_compared(tmp_path: Path) -> None:
     ]
     at = [look.at for look in looks_of(probes, routes, records_turns=True)]
     assert at[0] == "all workers"
-    assert (at.count("http://lab"), at.count("https://t")) == (1, 2)  # HTTP/2; and TLS
+    assert (at.count("http://lab"), at.count("https://t")) == (1, 2)  # HTTP/2, and TLS handshakes
     without = [look.at for look in looks_of(probes, routes, records_turns=False)]
     assert len(at) - len(without) == 1

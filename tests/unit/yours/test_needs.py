@@ -1,4 +1,4 @@
-"""Files and names that nginx must find when it starts."""
+"""Files, folders, accounts and modules that nginx needs to start."""
 
 from pathlib import Path
 
@@ -45,8 +45,8 @@ def test_a_missing_file_is_created(tmp_path: Path, text: str, there: str, made: 
     assert needs(tmp_path, text, there=(there,)).made == made
 
 
-def test_a_created_geoip_database_does_not_know_any_place() -> None:
-    """The database consists of a tree with one node that leads nowhere, and of its metadata."""
+def test_a_created_geoip_database_contains_no_place() -> None:
+    """It has a search tree with a single empty node, and metadata."""
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
 
@@ -57,7 +57,7 @@ def test_the_working_directory_is_created(tmp_path: Path) -> None:
 
 
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
-    """A log's folder ends before a variable, a cache's before its last part; targets that are not files need none."""
+    """A log's folder ends before a variable, and a cache's before its last part. Syslog and stderr need none."""
     found = needs(
         tmp_path,
         "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"
@@ -68,7 +68,7 @@ def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None
 
 
 def test_relative_paths_of_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:
-    """In nginx's own packages, this folder is the prefix; for other packages, it is set as the prefix."""
+    """In nginx's own packages, that folder is the prefix; the lab sets the prefix accordingly."""
     found = needs(
         tmp_path, "access_log logs/access.log; proxy_cache_path cache/a keys_zone=a:1m;", main="pid nginx.pid;\n"
     )
@@ -78,14 +78,14 @@ def test_relative_paths_of_logs_are_below_the_folder_of_nginx_conf(tmp_path: Pat
 
 
 def test_missing_includes_are_created_empty(tmp_path: Path) -> None:
-    """A pattern that matches nothing does not need a file, and tables such as mime.types come with nginx."""
+    """A pattern may match no file, and files such as mime.types come with nginx."""
     found = needs(tmp_path, "include /etc/nginx/snippets/ssl.conf; include extra/*.conf; include mime.types;")
     assert found.made == {"/etc/nginx/snippets/ssl.conf": EMPTY}
     assert "/etc/nginx/snippets" in found.folders
 
 
 def test_accounts_and_modules_of_the_main_context_are_found(tmp_path: Path) -> None:
-    """They also show whether nginx starts in the background."""
+    """So is the directive daemon."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

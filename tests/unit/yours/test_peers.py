@@ -1,4 +1,4 @@
-"""The servers that a configuration contacts."""
+"""The servers that nginx contacts with a configuration."""
 
 from pathlib import Path
 
@@ -9,7 +9,6 @@ from tuneproof.yours.peers import Peers, own_ports, peers_of
 
 
 def peers(folder: Path, text: str) -> Peers:
-    """Return the servers that a configuration contacts."""
     found, _ = opened(folder, http(text))
     return peers_of(found.facts)
 
@@ -56,7 +55,7 @@ def test_a_port_on_another_address_does_not_belong_to_nginx_itself(tmp_path: Pat
     ],
 )
 def test_all_ports_of_nginx_itself_are_found(tmp_path: Path, listens: str, to: str, ports: set[int]) -> None:
-    """Ports may be ranges, belong to both address families, or be in stream{}; QUIC is UDP."""
+    """A listen directive may have a range, be for both address families, or be in stream{}; QUIC uses UDP."""
     found, _ = opened(tmp_path, {"nginx.conf": f"events {{ }}\n{listens}\n"}, version="1.26")
     assert own_ports(found.facts, to=to) == ports
 
@@ -83,8 +82,7 @@ def test_default_ports_follow_the_scheme_even_in_a_variable(tmp_path: Path) -> N
         "location /p { proxy_pass ${proto}://two.internal:8443; }\n"
         "location /s { proxy_pass $scheme://three.internal; } }",
     )
-    spoken = {(peer.host, peer.port) for peer in found.passed_to}
-    assert spoken == {
+    assert {(peer.host, peer.port) for peer in found.passed_to} == {
         ("wiki", 443),
         ("one.internal", 443),
         ("two.internal", 8443),
@@ -94,7 +92,7 @@ def test_default_ports_follow_the_scheme_even_in_a_variable(tmp_path: Path) -> N
 
 
 def test_names_in_stream_are_peers_since_nginx_resolves_them_at_its_start(tmp_path: Path) -> None:
-    """Names in stream{} must therefore exist, although nothing in it is tested."""
+    """They must exist in the lab, although it tests nothing in stream{}."""
     files = http("server { listen 80; }")
     files["nginx.conf"] += (
         "stream { upstream db { server db.internal:5432; } server { listen 5432; proxy_pass db; } }\n"
@@ -104,7 +102,7 @@ def test_names_in_stream_are_peers_since_nginx_resolves_them_at_its_start(tmp_pa
 
 
 def test_ipv6_peers_have_a_stand_in_next_to_nginx(tmp_path: Path) -> None:
-    """The stand-in listens on the addresses themselves, since the lab's network may lack IPv6."""
+    """It listens on these addresses in nginx's network namespace, since the lab's network may lack IPv6."""
     found = peers(
         tmp_path,
         "upstream app { server [0:0::1]:8080; server [2001:db8::5]:8081; server [2001:db8::6]; server [::1::]:9; }\n"

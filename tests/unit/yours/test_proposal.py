@@ -1,4 +1,4 @@
-"""The tests that a run proposes for a configuration."""
+"""The claims that a run tests for a configuration, and the changes that it makes to its files."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_each_applicable_piece_of_advice_is_tested(tmp_path: Path) -> None:
         ("proxy_socket_rcvbuf 32k;", "", 0),
     ],
 )
-def test_mainline_has_a_directive_that_limits_the_bytes_per_iteration(
+def test_on_mainline_a_directive_that_limits_the_bytes_per_iteration_is_tested(
     tmp_path: Path, server: str, location: str, changes: int
 ) -> None:
     files = http(f"server {{ listen 80; {server} location / {{ proxy_pass http://b:1; {location} }} }}")
@@ -99,7 +99,7 @@ def test_a_version_that_lacks_what_the_files_use_is_rejected_before_anything_sta
     assert proposed(tmp_path, files, image="a").scenario.claims
 
 
-def test_large_responses_are_not_tested_where_no_header_can_request_them(tmp_path: Path) -> None:
+def test_large_responses_are_not_tested_if_no_header_can_request_them(tmp_path: Path) -> None:
     """The stand-in would send short responses, and nginx would not hold anything for slow readers."""
     files = http("server { listen 80; location / { proxy_pass_request_headers off; proxy_pass http://b:1; } }")
     found = proposed(tmp_path, files)
@@ -157,7 +157,7 @@ def test_places_that_are_not_tested_are_reported(
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        # Perhaps only the copy lacks the file. A value that some other nginx may accept is left for nginx to judge.
+        # The file may be missing only from the copy. A value that another nginx may accept does not end the run.
         (
             "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }",
             "/etc/nginx/snippets/limits.conf: created, empty",
@@ -255,7 +255,7 @@ LIMITED = "location /login { limit_req zone=a; proxy_pass http://127.0.0.1:9000;
 
 
 def test_a_place_without_limits_is_tested_first_among_equivalent_ones(tmp_path: Path) -> None:
-    """Rejected requests do not show anything about connections. If there is no other place, the limit is named."""
+    """Rejected requests show nothing about connections. If all places have a limit, it is reported."""
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
     [line] = [line for line in alone.told if "tested with limit_req (" in line]
@@ -288,7 +288,7 @@ def test_a_burst_goes_to_a_port_with_a_queue_that_the_patch_changes(tmp_path: Pa
         ("proxy_cache off; proxy_ignore_headers Cache-Control;", False),
     ],
 )
-def test_large_responses_are_not_tested_where_a_cache_answers(tmp_path: Path, cached: str, *, is_skipped: bool) -> None:
+def test_large_responses_are_not_tested_if_a_cache_answers(tmp_path: Path, cached: str, *, is_skipped: bool) -> None:
     """The stand-in's response forbids caching, but nginx may ignore that."""
     location = f"location / {{ {cached} proxy_pass http://a; }}"
     text = f"proxy_cache_path /c keys_zone=c:1m; server {{ listen 80; {location} }}"
@@ -321,8 +321,8 @@ def test_stand_in_values_are_in_the_files_of_a_tested_template(tmp_path: Path) -
 def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
     """The user may have meant another location."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"
-    told = proposed(tmp_path, http(text), location="/nope").told
-    assert "--location /nope: nginx takes location / for it" in told
+    lines = proposed(tmp_path, http(text), location="/nope").told
+    assert "--location /nope: nginx takes location / for it" in lines
     with pytest.raises(BadInputError, match="--location /nope: no location takes it"):
         proposed(tmp_path, http(text.replace("location /", "location /a")), location="/nope")
 
@@ -352,9 +352,10 @@ PHP = r"root /srv/app; location ~ \.php$ { WANTS fastcgi_pass unix:/run/fpm.sock
         (PHP.replace("WANTS", "if (!-e $request_filename) { return 404; }"), True),
         (PHP.replace("WANTS", "try_files $uri /index.php;"), True),
         (PHP.replace("WANTS", "if ($request_method = POST) { return 405; }"), False),
-        # The file is below a root with variables. It is not created if nginx would then serve it itself.
+        # A root may contain variables that the files define.
         ("set $base /srv; root $base/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", True),
         ("root /srv/$host/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", False),
+        # nginx would serve the file itself.
         ("root /srv/app; try_files $uri @app; location @app { proxy_pass http://a; }", False),
     ],
 )

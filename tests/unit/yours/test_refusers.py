@@ -1,4 +1,4 @@
-"""Directives that may have caused a response that is not the upstream's."""
+"""Directives that may have caused a response that did not come from the upstream."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def test_directives_and_conditions_are_reported_by_their_status(tmp_path: Path) 
     found, _ = opened(tmp_path, http(server))
     block = found.facts.proxied[0].target.block
     first = next(found.facts.configuration.main.all("server")).line
-    told = {
+    found_lines = {
         status: [(one.name, one.line - first) for one in refusers(status, block)] for status in (401, 403, 404, 503)
     }
-    assert told == {401: [], 403: [("deny", 2), ("if", 1)], 404: [("if", 4), ("if", 5)], 503: []}
+    assert found_lines == {401: [], 403: [("deny", 2), ("if", 1)], 404: [("if", 4), ("if", 5)], 503: []}

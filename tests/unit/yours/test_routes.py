@@ -8,7 +8,7 @@ from tests.support.own_configurations import http, opened
 from tuneproof.errors import BadInputError
 from tuneproof.yours.routes import Route, Unreachable, probes_of, routes_of
 
-PASSES_ON = "proxy_pass http://a:1;"
+PROXIES = "proxy_pass http://a:1;"
 MOVED = "return 301 https://$host$request_uri;"
 
 
@@ -89,7 +89,7 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
 )  # fmt: skip
 def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, server: str, shown: str) -> None:
     """A route consists of a port that a client can connect to, a name of the server, and a path of the location."""
-    found = routes(tmp_path, server.replace("PASS", PASSES_ON))
+    found = routes(tmp_path, server.replace("PASS", PROXIES))
     assert [route.shown if isinstance(route, Route) else route.why for route in found][:1] == [shown]
 
 
@@ -175,8 +175,8 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
             "(if at ",
         ),
         ("server { listen 443 ssl; if ($ssl_client_s_dn !~ CN=a) { return 403; } location / { PASS } }", "(if at "),
-        # The reason is that of the request that comes closest: over TLS, nginx does not redirect it, but it needs
-        # a password.
+        # The reported reason is that of the request that gets furthest: nginx redirects requests without TLS, and
+        # asks for a password over TLS.
         (
             (
                 f"server {{ listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }} "
@@ -187,7 +187,7 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
     ],
 )
 def test_unreachable_places_are_reported_with_a_reason(tmp_path: Path, server: str, why: str) -> None:
-    (found,) = routes(tmp_path, server.replace("PASS", PASSES_ON))
+    (found,) = routes(tmp_path, server.replace("PASS", PROXIES))
     assert isinstance(found, Unreachable)
     assert why in found.why
 
@@ -195,23 +195,23 @@ def test_unreachable_places_are_reported_with_a_reason(tmp_path: Path, server: s
 def test_a_server_without_its_own_name_is_not_tested_by_requests_to_another(tmp_path: Path) -> None:
     """Requests without a known name reach the socket's default server."""
     for other in ("server_name _;", "server_name a;"):
-        text = f"server {{ listen 80; server_name a; }}\nserver {{ listen 80; {other} location / {{ {PASSES_ON} }} }}"
+        text = f"server {{ listen 80; server_name a; }}\nserver {{ listen 80; {other} location / {{ {PROXIES} }} }}"
         (found,) = routes(tmp_path, text)
         assert isinstance(found, Unreachable)
         assert "server at" in found.why
 
 
 def test_a_redirect_to_https_is_avoided_by_the_header_of_a_load_balancer(tmp_path: Path) -> None:
-    text = f"server {{ listen 80; if ($http_x_forwarded_proto != https) {{ {MOVED} }} location / {{ {PASSES_ON} }} }}"
+    text = f"server {{ listen 80; if ($http_x_forwarded_proto != https) {{ {MOVED} }} location / {{ {PROXIES} }} }}"
     (found,) = routes(tmp_path, text)
     assert isinstance(found, Route)
     assert found.headers == (("X-Forwarded-Proto", "https"),)
 
 
 def test_individual_addresses_are_reached_on_separate_ports(tmp_path: Path) -> None:
-    """Two servers may listen on the same port of different addresses; a server on all addresses is reached directly."""
+    """Several servers may listen on one port of different addresses. A server on all addresses is reached directly."""
     text = "".join(
-        f"server {{ listen {listen}; server_name s{number}; location / {{ {PASSES_ON} }} }}\n"
+        f"server {{ listen {listen}; server_name s{number}; location / {{ {PROXIES} }} }}\n"
         for number, listen in enumerate(("192.0.2.1:443 ssl", "192.0.2.2:443 ssl", "localhost:80", "443 ssl"))
     )
     found = [route for route in routes(tmp_path, text) if isinstance(route, Route)]
@@ -220,11 +220,11 @@ def test_individual_addresses_are_reached_on_separate_ports(tmp_path: Path) -> N
 
 
 def test_a_place_can_be_selected(tmp_path: Path) -> None:
-    """A path and a host select a place; an unknown host is an error."""
+    """A path or a host selects it; an unknown host is an error."""
     text = (
-        f"server {{ listen 80; server_name a; location / {{ {PASSES_ON} }}\n"
-        f"location ~ ^/[0-9]{{8}}$ {{ {PASSES_ON} }} }}\n"
-        f"server {{ listen 81; server_name b; location / {{ {PASSES_ON} }} }}"
+        f"server {{ listen 80; server_name a; location / {{ {PROXIES} }}\n"
+        f"location ~ ^/[0-9]{{8}}$ {{ {PROXIES} }} }}\n"
+        f"server {{ listen 81; server_name b; location / {{ {PROXIES} }} }}"
     )
     assert [route.shown for route in routes(tmp_path, text, location="/12345678") if isinstance(route, Route)] == [
         "http://a/12345678"
@@ -251,7 +251,7 @@ def test_a_place_that_cannot_be_selected_is_reported_with_the_location_that_ngin
     monkeypatch.chdir(tmp_path)
     text = (
         f"server {{ listen 80; location /y {{ return 200; }} location /g {{ grpc_pass a:1; }} }}\n"
-        f"server {{ listen unix:/s; location /u {{ {PASSES_ON} }} }}"
+        f"server {{ listen unix:/s; location /u {{ {PROXIES} }} }}"
     )
     with pytest.raises(BadInputError, match=f"--location {location}: {why}"):
         routes(Path(), text, location=location)
@@ -260,10 +260,10 @@ def test_a_place_that_cannot_be_selected_is_reported_with_the_location_that_ngin
 def test_any_server_may_define_a_sockets_protocols(tmp_path: Path) -> None:
     """The parameters ssl, http2 and proxy_protocol belong to the address and port (ngx_http_add_addresses)."""
     text = (
-        f"server {{ listen 443 ssl http2; server_name a; location / {{ {PASSES_ON} }} }}\n"
-        f"server {{ listen *:443 proxy_protocol; server_name b; location / {{ {PASSES_ON} }} }}\n"
-        f"server {{ listen 80; listen 8443 ssl; http2 on; server_name c; location / {{ {PASSES_ON} }} }}\n"
-        f"server {{ listen 8443; http2 on; server_name d; location / {{ {PASSES_ON} }} }}"
+        f"server {{ listen 443 ssl http2; server_name a; location / {{ {PROXIES} }} }}\n"
+        f"server {{ listen *:443 proxy_protocol; server_name b; location / {{ {PROXIES} }} }}\n"
+        f"server {{ listen 80; listen 8443 ssl; http2 on; server_name c; location / {{ {PROXIES} }} }}\n"
+        f"server {{ listen 8443; http2 on; server_name d; location / {{ {PROXIES} }} }}"
     )
     found = [route for route in routes(tmp_path, text) if isinstance(route, Route)]
     assert [(route.tls, route.http2, route.proxy_protocol) for route in found] == [
@@ -275,7 +275,6 @@ def test_any_server_may_define_a_sockets_protocols(tmp_path: Path) -> None:
 
 
 def probes(folder: Path, text: str, **options: str) -> list[str]:
-    """Return the probes of a configuration."""
     found, _ = opened(folder, http(text))
     return [probe.shown for probe in probes_of(found.facts, **options)]
 

@@ -1,4 +1,4 @@
-"""Additions to the user's files that let nginx start with them."""
+"""The script and the changes to the user's files with which nginx starts in the lab."""
 
 import subprocess
 from dataclasses import replace
@@ -36,7 +36,7 @@ def test_a_shell_can_parse_the_script() -> None:
 
 
 def test_modules_are_loaded_from_the_paths_of_the_distribution() -> None:
-    """A module that the files load gets a link at their path; a module that only directives need is loaded first."""
+    """A module that the files load gets a link at that path; a module that only directives need is loaded with -g."""
     needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
     text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
@@ -48,17 +48,17 @@ def test_modules_are_loaded_from_the_paths_of_the_distribution() -> None:
 
 
 def test_daemon_is_set_only_once(tmp_path: Path) -> None:
-    """The directive is in the file or on the command line: nginx refuses both together."""
-    for said, changed in (("daemon off;", "daemon off;"), ("daemon on;", "daemon off;")):
+    """With the directive in the file and on the command line, nginx does not start."""
+    for directive in ("daemon off;", "daemon on;"):
         files = http("server { listen 80; }")
-        files["nginx.conf"] = f"{said}\n{files['nginx.conf']}"
+        files["nginx.conf"] = f"{directive}\n{files['nginx.conf']}"
         found, _ = opened(tmp_path, files)
         configuration = found.facts.configuration
         needs = needs_of(configuration, folder="/etc/nginx", there=())
         texts = apply(changes_for(configuration, needs, probe_port=18080).edits, configuration.texts)
         assert texts is not None
         (text,) = texts.values()
-        assert text.startswith(changed)
+        assert text.startswith("daemon off;")
         assert script(needs, main="/n.conf").splitlines()[-1] == "exec $nginx -c /n.conf"
 
 
@@ -86,7 +86,7 @@ def test_without_http_there_is_nothing_to_test(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("directive", "reported"),
     [
         ("worker_rlimit_nofile 16385", ["worker_rlimit_nofile 16385: 16384 in the lab"]),
         ("worker_rlimit_nofile 16384", []),
@@ -96,8 +96,8 @@ def test_without_http_there_is_nothing_to_test(tmp_path: Path) -> None:
         ("worker_priority 5", []),
     ],
 )
-def test_a_limit_that_the_lab_does_not_raise_is_reported(said: str, told: list[str], tmp_path: Path) -> None:
-    found, _ = opened(tmp_path, {"nginx.conf": f"{said};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
+def test_a_limit_that_the_lab_does_not_raise_is_reported(directive: str, reported: list[str], tmp_path: Path) -> None:
+    found, _ = opened(tmp_path, {"nginx.conf": f"{directive};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
     lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).told
-    assert [line.partition("nginx.conf:1: ")[2] for line in lines[: len(told)]] == told
-    assert len([line for line in lines if said in line]) == len(told), "a limit was reported more or less than once"
+    assert [line.partition("nginx.conf:1: ")[2] for line in lines[: len(reported)]] == reported
+    assert len([line for line in lines if directive in line]) == len(reported), "the limit was not reported once"

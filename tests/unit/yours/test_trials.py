@@ -1,4 +1,4 @@
-"""Reasons why a trial with the user's own nginx is void."""
+"""Trials with the user's own nginx: the reasons why they are void, and the clients that they need."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from tuneproof.yours.routes import Route, routes_of
 
 
 def route_of(folder: Path, lines: str) -> Route:
-    """Return the route to a location with some lines."""
+    """Return the route to a location with these directives."""
     text = f"proxy_cache_path /c keys_zone=a:1m; server {{ listen 80; location / {{ {lines} proxy_pass http://b; }} }}"
     (route,) = routes_of(opened(folder, http(text))[0].facts)
     assert isinstance(route, Route)
@@ -38,7 +38,7 @@ def test_rejected_readers_show_nothing_about_buffers(tmp_path: Path) -> None:
     ("cache", "numbers", "is_void"),
     [
         ("", ["1.1", "2.1"], False),
-        # Stand-ins on two machines may number their responses alike.
+        # Stand-ins on two machines may use the same numbers for their responses.
         ("", ["1.1", "1.1"], False),
         ("", ["1.1", ""], True),
         ("proxy_cache a;", ["1.1", "2.1"], False),
@@ -48,14 +48,14 @@ def test_rejected_readers_show_nothing_about_buffers(tmp_path: Path) -> None:
 def test_a_trial_is_void_unless_each_slow_reader_has_its_own_response(
     tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
 ) -> None:
-    """A refused client does not fill buffers, and neither does one that reads a short page from a cache."""
+    """A rejected client fills no buffers, and one that reads a short page from a cache does not, either."""
     route = route_of(tmp_path, cache)
     answers = [replace(answered(200, body_bytes=1, total_s=0.001), numbered=number) for number in numbers]
-    became = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]
+    readers = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]
     rig = create_autospec(Rig, instance=True)
     rig.must.side_effect = partial(Rig.must, rig)
-    rig.flow.return_value = became[:1]
-    rig.standing.return_value.__enter__.return_value = [became]
+    rig.flow.return_value = readers[:1]
+    rig.standing.return_value.__enter__.return_value = [readers]
     rig.workers.return_value = ()
     trial = trials.slow_readers(route, 32 * trials.MIB)
     if is_void:

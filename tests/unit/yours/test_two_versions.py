@@ -1,4 +1,4 @@
-"""Rounds with two versions: the order of the containers, and the results that are not compared."""
+"""Rounds with two versions: the order of the containers, and comparisons that fail."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ SUBJECTS = {
 
 @dataclass
 class FakeBench:
-    """A bench with a fixed result for each subject's trials: a number of connections, or none."""
+    """A bench on which each version's trials have a fixed number of connections, or are void."""
 
     connects: dict[str, float]
-    void: Counter[str] = field(default_factory=Counter)  # how many trials are void, by subject
+    void: Counter[str] = field(default_factory=Counter)  # how many of its first trials are void, by version
     ran: list[str] = field(default_factory=list)
 
     def stage(self, _subject: str) -> Any:
@@ -51,7 +51,7 @@ class FakeBench:
 
 
 def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, ...]]]:
-    """Return finished rounds, and the reasons why kept trials are void."""
+    """Return finished rounds, and for each trial that was kept, the reasons why it is void."""
     kept: list[tuple[str, ...]] = []
     evidence = SimpleNamespace(keep=lambda _outcome, *, void_reasons, **_more: kept.append(void_reasons))
     looks = [Look(at="http://a/", script=lambda _rig: {})]
@@ -77,7 +77,7 @@ def test_rounds_alternate_between_two_containers_of_each_version() -> None:
 
 
 def test_a_trial_without_a_result_is_run_once_more() -> None:
-    """The failed trial is kept, with its reason."""
+    """The void trial is kept, with its reason."""
     made, kept = rounds(FakeBench({"old": 32, "new": 4}, void=Counter(old=1)))
     found = made.compared()
     assert not found.void
@@ -86,7 +86,7 @@ def test_a_trial_without_a_result_is_run_once_more() -> None:
 
 
 def test_a_look_that_fails_twice_is_reported_and_not_compared() -> None:
-    """The report names the version; no further round repeats the look."""
+    """The report names the version; later rounds do not repeat the look."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
     assert found.void == {"http://a/": "no answer came, on the new version"}
