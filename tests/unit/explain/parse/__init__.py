@@ -1,1 +1,1 @@
-"""Tests of tuneproof.explain.parse: texts and bytes."""
+"""Tests of tuneproof.explain.parse."""

@@ -1,4 +1,4 @@
-"""The messages in nginx's error log, in nginx's own words."""
+"""Messages in error logs are recognised and counted, even in imperfect excerpts."""
 
 import tracemalloc
 from collections import Counter
@@ -30,7 +30,7 @@ from tuneproof.messages.patterns import find_cut_of_all
     ],
 )
 def test_variants_of_a_message_are_recognised(words: str, event: Event | None) -> None:
-    """The words depend on the system and the situation; irrelevant messages are only counted by level."""
+    """The words depend on the system and the situation; other messages are not events."""
     log = parse([f"{AT.format(0, 'error', 7)}{words}{BEHIND}"])
     assert log.events == ({} if event is None else {event: 1})
 
@@ -46,8 +46,8 @@ def test_a_log_is_summarised() -> None:
     )
     assert log.upstream_of(Event.REFUSED) == "10.0.0.5:8080"
     assert log.upstream_of(Event.LIMITED) == "upstreams"
-    told = {figure.key: figure.value for figure in figures(log)}
-    assert (told["messages"], told["refused"], told["duration_s"]) == (len(WORDS), 1, 9.0)
+    shown = {figure.key: figure.value for figure in figures(log)}
+    assert (shown["messages"], shown["refused"], shown["duration_s"]) == (len(WORDS), 1, 9.0)
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_a_log_is_summarised() -> None:
 )
 def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], named: str) -> None:
     """An upstream may be a socket, an address or a name."""
-    said = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
+    upstream_parts = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
     words = f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream"
-    log = parse([f"{words}{each}" for each in said])
+    log = parse([f"{words}{each}" for each in upstream_parts])
     assert log.upstream_of(Event.ANSWER_TIMED_OUT) == named
 
 
 def test_lines_between_messages_are_not_messages() -> None:
-    """Requests, PHP's output and impossible dates are left out; a runtime's own words may come first."""
+    """Requests, PHP's output and messages with an impossible date are not counted."""
     collector = Collector()
-    told = [collector.add(line) for line in CONTAINER.split("\n")[:-1]]
-    assert told == [True, False] * len(WORDS)
+    added = [collector.add(line) for line in CONTAINER.split("\n")[:-1]]
+    assert added == [True, False] * len(WORDS)
     others = ["", "PHP message: #1 x", "2026/02/30 10:00:00 [error] 1#1: x", '1.2.3.4 - - [22/Nov/2026] "GET /#" 200']
     assert not any(Collector().add(line) for line in others)
     log = collector.log()
@@ -82,7 +82,7 @@ def test_lines_between_messages_are_not_messages() -> None:
         parse(["hello"])
 
 
-def test_the_number_of_upstream_names_is_bounded() -> None:
+def test_the_number_of_upstream_names_is_limited() -> None:
     """Names may come from requests, through a variable in proxy_pass."""
     words = 'no live upstreams while connecting to upstream, upstream: "http://h{}/"'
     log = parse(f"{AT.format(0, 'error', 7)}{words.format(number)}" for number in range(999))
@@ -90,7 +90,7 @@ def test_the_number_of_upstream_names_is_bounded() -> None:
     assert len(log.upstreams[Event.NONE_LEFT]) == 256
 
 
-def test_the_memory_for_a_long_log_is_bounded() -> None:
+def test_the_memory_for_a_long_log_is_limited() -> None:
     """Each line in the long log has its own client, URI and shape."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
@@ -118,7 +118,7 @@ FORBIDDEN = "2026/11/26 09:00:01 [error] 7#7: *1 access forbidden by rule, clien
         (["Nov 26 09:00:31 a nginx: last message repeated 4 times", FORBIDDEN], 1),
     ],
 )
-def test_messages_that_syslog_summarises_count_each_time(lines: list[str], number: int) -> None:
+def test_messages_that_syslog_reports_as_repeated_count_each_time(lines: list[str], number: int) -> None:
     (count,) = parse(lines).known
     assert (count.number, count.clients, count.servers) == (number, {"10.0.0.9": number}, {"shop": number})
 
@@ -188,7 +188,7 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("quote", ["", "> "])
 def test_a_mail_wraps_a_message_at_blanks(quote: str) -> None:
-    """A terminal would wrap it anywhere, and the row is the same for both ways of joining the lines."""
+    """A terminal would wrap it anywhere; here, both ways of joining the lines lead to the same row."""
     full = (
         '2026/11/26 09:00:01 [crit] 7#7: *9 open()\n"/srv/1" failed (28: No space left on\ndevice), client:\n10.0.0.9, '
         'server: a,\nrequest: "GET /a HTTP/1.1"'
@@ -205,14 +205,14 @@ def test_lines_after_many_unknown_messages_are_not_searched(monkeypatch: pytest.
     assert (log.unknown.number, searches.call_count) == (1_500, 2 * 1_000)
 
 
-def test_what_nginx_prints_after_a_wrapped_message_does_not_belong_to_it() -> None:
+def test_a_message_that_nginx_prints_after_a_wrapped_one_is_not_part_of_it() -> None:
     lines = ['nginx: [emerg] cannot load certificate "/a.pem":', "BIO_new_file() failed (SSL: error:80000002)"]
     log = parse([*lines, "nginx: configuration file /etc/nginx/nginx.conf test failed"])
     assert [count.row for count in log.known] == ["configuration_test_failed", "certificate_missing"]
 
 
-def test_a_request_that_is_a_line_of_the_proxy_protocol_has_its_own_row() -> None:
-    """The words before the request are those of any invalid request."""
+def test_an_invalid_request_that_is_a_proxy_protocol_header_has_its_own_row() -> None:
+    """Only the request distinguishes the message from those about other invalid requests."""
     words = "2026/11/26 09:00:01 [info] 7#7: *1 client sent invalid request while reading client request line, client: "
     lines = [f'{words}10.0.0.9, server: a, request: "{request}"' for request in ("GET a", "PROXY TCP4 1.2.3.4", "x")]
     assert {count.row: count.number for count in parse(lines).known} == {
@@ -249,8 +249,8 @@ def test_a_number_of_worker_connections_is_not_the_number_of_a_connection() -> N
     assert [count.row for count in log.known] == ["worker_connections"]
 
 
-def test_a_message_that_syslog_summarises_may_end_with_a_reason() -> None:
-    """A request's message may continue after a reason, and is kept until the next line."""
+def test_a_repeated_message_may_end_with_a_reason() -> None:
+    """Other messages that end with a reason may continue on the next line; this one does not."""
     full = "2026/11/26 09:00:01 [crit] 7#7: accept4() failed (24: Too many open files)"
     (count,) = parse([f"Nov 26 09:00:31 a nginx: message repeated 3 times: [ {full}]"]).known
     assert (count.row, count.number) == ("files_accept", 3)
@@ -274,7 +274,7 @@ def test_a_start_message_in_both_outputs_counts_once(lines: list[str], number: i
     assert known["upstream_host_not_found_at_start"] == number
 
 
-def test_a_message_of_several_lines_takes_its_context_from_the_last_line() -> None:
+def test_a_message_of_several_lines_has_its_circumstances_on_the_last_line() -> None:
     """PHP's and Lua's traces contain line ends; in a container's output, other requests may be in between."""
     first = '2026/11/26 09:00:01 [error] 7#7: *1 FastCGI sent in stderr: "PHP message: PHP Fatal error:  Uncaught E'
     last = (
@@ -307,7 +307,7 @@ def test_a_php_error_after_a_warning_is_the_message(prefix: str, trace: list[str
     assert log.messages == 1
 
 
-def test_a_path_that_looks_like_a_messages_context_is_not_taken_for_it() -> None:
+def test_a_path_that_looks_like_circumstances_is_not_taken_for_them() -> None:
     """The client chooses the path."""
     path = "/srv/a, client: 192.0.2.1, server: other"
     words = f'open() "{path}" failed (2: No such file or directory), client: 10.0.0.9, server: shop'
@@ -315,7 +315,7 @@ def test_a_path_that_looks_like_a_messages_context_is_not_taken_for_it() -> None
     assert (count.clients, count.servers) == ({"10.0.0.9": 1}, {"shop": 1})
 
 
-def test_a_tls_handshake_is_not_taken_for_a_stream_connection() -> None:
+def test_a_message_about_a_tls_handshake_is_not_about_a_stream_connection() -> None:
     """Before there is a request, HTTP also logs the listening address."""
     words = 'no "ssl_certificate" is defined in server listening on SSL port while SSL handshaking'
     (count,) = parse([f"2026/11/26 09:00:01 [error] 7#7: *1 {words}, client: 10.0.0.9, server: 0.0.0.0:443"]).known

@@ -20,7 +20,7 @@ def test_a_written_recording_is_read_back() -> None:
 
 
 @pytest.mark.parametrize("cut", range(len(HEADER) + 1, len(TEXT) - 1, 97))
-def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
+def test_a_truncated_recording_is_read_up_to_the_last_complete_line(cut: int) -> None:
     """If the writer was killed, complete lines count, and a truncation is reported unless it is between two lines."""
     read = event_loop.parse(TEXT[:cut])
     whole = TEXT[:cut].count("\n") - 1
@@ -29,7 +29,7 @@ def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (lambda text: text.replace('recording": 1', 'recording": 2'), "line 1.*version 2"),
         (lambda text: text.replace('"iterations":1010', '"iterations":"1010"'), "line 2.*iterations: '1010'"),
@@ -43,14 +43,14 @@ def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
         (lambda _: "", "found nothing"),
     ],
 )
-def test_broken_recordings_are_rejected(change: Callable[[str], str], said: str) -> None:
+def test_broken_recordings_are_rejected(change: Callable[[str], str], expected: str) -> None:
     with pytest.raises(MalformedEvidenceError) as caught:
         event_loop.parse(change(TEXT))
-    assert re.search(said, str(caught.value))
+    assert re.search(expected, str(caught.value))
 
 
-def test_an_unfinished_iteration_counts_once_and_only_in_the_last_second() -> None:
-    """Each second until its end mentions the iteration; an older recording without such entries can be read, too."""
+def test_an_unfinished_iteration_counts_once_with_its_latest_duration() -> None:
+    """It is in each second until its end. Older recordings lack such entries."""
     away = replace(IDLE, iterations=0, histogram={}, unfinished=replace(STALL, took_s=1.5, ended=False))
     later = replace(away, at_s=2.0, unfinished=replace(STALL, took_s=2.5, ended=False))
     text = "\n".join([HEADER, *map(event_loop.to_line, (away, later)), ""])
@@ -70,7 +70,7 @@ def test_an_unfinished_iteration_counts_once_and_only_in_the_last_second() -> No
 
 
 def test_calls_on_the_same_kind_of_file_are_summed() -> None:
-    """Each download has a client's port and a temporary file of its own, and a worker has hundreds."""
+    """Each download has another client port and another temporary file."""
     calls = [
         Call(name=name, on=on, took_s=0.1, moved_bytes=1)
         for name, on in (
@@ -89,7 +89,7 @@ def test_calls_on_the_same_kind_of_file_are_summed() -> None:
     }
 
 
-def test_each_worker_has_its_figures() -> None:
+def test_each_worker_is_summarised() -> None:
     """Percentiles are exact from 5 ms up; below, they are rounded up to a power of two; bytes are per iteration."""
     busy, idle = summarise(event_loop.parse(TEXT))
     assert (busy.worker, busy.iterations, busy.busy_share, busy.longest_s) == (4711, 1010, 0.6, 0.04)
@@ -101,18 +101,18 @@ def test_each_worker_has_its_figures() -> None:
     assert idle.cpu_wait_share is None
     (fewer,) = summarise(LoopRecording(began="", seconds=(replace(SECOND, histogram={16: 900, 25: 10}),)))
     assert fewer.p99_s == 0.04
-    told = {(figure.of, figure.key): figure.value for figure in figures((busy, idle))}
-    assert told["worker 4711", "long_iterations"] == 10
-    assert told["worker 4712", "busy_pct"] == pytest.approx(0.3)
+    shown = {(figure.of, figure.key): figure.value for figure in figures((busy, idle))}
+    assert shown["worker 4711", "long_iterations"] == 10
+    assert shown["worker 4712", "busy_pct"] == pytest.approx(0.3)
 
 
-def test_programs_that_had_the_same_process_id_are_distinguished() -> None:
+def test_programs_with_the_same_process_id_are_distinguished() -> None:
     """A machine reuses an id once the first program has ended."""
     loops = summarise(LoopRecording(began="", seconds=(IDLE, replace(IDLE, name="openresty"))))
     assert {figure.of for figure in figures(loops)} == {"worker 4712 of nginx", "worker 4712 of openresty"}
 
 
-def test_the_share_of_moments_that_meet_a_long_iteration_is_computed() -> None:
+def test_late_share_is_the_share_of_moments_at_which_a_new_event_waits_too_long() -> None:
     """With ten iterations of 38 ms each, the wait is 5 ms or longer for 330 ms of a second."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.late_share(0.005, Reason.CALLS) == pytest.approx(0.33 / 0.98)
@@ -132,12 +132,14 @@ def test_the_share_of_moments_that_meet_a_long_iteration_is_computed() -> None:
         ({"waited_s": 0.02}, {Reason.STARVED: 0.02, Reason.CALLS: 0.02}),
     ],
 )
-def test_the_reasons_for_a_long_iteration_are_named(change: dict[str, Any], reasons: dict[Reason, float]) -> None:
-    """Each reason that alone would have been enough is named; time without a CPU is neither reading nor writing."""
+def test_every_sufficient_reason_for_a_long_iteration_is_returned(
+    change: dict[str, Any], reasons: dict[Reason, float]
+) -> None:
+    """A reason is sufficient if it alone takes 5 ms; time without a CPU does not count as the worker's own."""
     assert parts(replace(STALL, **change)) == pytest.approx(reasons)
 
 
-def test_the_parts_of_long_iterations_are_reported() -> None:
+def test_the_time_of_long_iterations_is_described_by_call() -> None:
     """The largest part comes first; iterations with timed calls represent all."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.spent(busy.long) == (

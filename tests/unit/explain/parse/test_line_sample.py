@@ -1,4 +1,4 @@
-"""Samples of two logs of any size show the number of lines that the logs share."""
+"""Samples of two logs show how many lines the logs share."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ def test_small_logs_are_compared_line_by_line() -> None:
     assert sampled(()).shared(one) == (0, 0)
 
 
-def test_samples_of_large_logs_show_the_part_that_the_logs_share() -> None:
+def test_samples_of_large_logs_show_which_share_of_lines_is_in_both() -> None:
     large, small = sampled(range(20_000), most_lines=2_000), sampled(range(15_000, 25_000), most_lines=2_000)
     assert not large.has_all
     assert len(large.checksums) <= 2_000

@@ -1,4 +1,4 @@
-"""Texts that each parser rejects, and the place in its error: a parser does not accept other kinds of files."""
+"""Parsers reject malformed texts and other kinds of files, with the line and column of the fault."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -136,7 +136,7 @@ ROWS: Final[Mapping[str, tuple[Callable[[str], object], Rows]]] = {
         for number, each in enumerate(rows)
     ],
 )
-def test_broken_text_is_an_error_with_its_place(
+def test_the_error_for_a_malformed_text_names_line_and_column(
     parse: Callable[[str], object], text: str, line: int, column: int
 ) -> None:
     with pytest.raises(MalformedEvidenceError, match="expected") as caught:

@@ -7,7 +7,7 @@ from tuneproof.explain.parse.system_lines import message_of
 from tuneproof.messages.patterns import PLACE
 from tuneproof.messages.rows import Message, messages
 
-SAID = {
+SYSTEM_MESSAGES = {
     "segfault": "nginx[4242]: segfault at 0 ip 000055d0c0de sp 00007ffc0000 error 4 in nginx[55d0c0de000+1000]",
     "invalid_opcode": "traps: nginx[4242] trap invalid opcode ip:55d0c0de sp:7ffc0000 error:0",
     "oom_cgroup": "Memory cgroup out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB",
@@ -32,19 +32,19 @@ STAMPED = {
 }
 
 
-@pytest.mark.parametrize("row", SAID)
+@pytest.mark.parametrize("row", SYSTEM_MESSAGES)
 @pytest.mark.parametrize("program", STAMPED)
 def test_a_message_is_found_after_its_time_stamp(row: str, program: str) -> None:
-    said = message_of(STAMPED[program].format(SAID[row]))
-    assert said is not None
-    assert said.row == row
+    found = message_of(STAMPED[program].format(SYSTEM_MESSAGES[row]))
+    assert found is not None
+    assert found.row == row
 
 
 @pytest.mark.parametrize(("line", "row"), table("system_lines"))
 def test_a_line_from_another_program_has_its_row(line: str, row: str) -> None:
-    said = message_of(line)
-    assert said is not None
-    assert said.row == row
+    found = message_of(line)
+    assert found is not None
+    assert found.row == row
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_other_lines_are_ignored(line: str) -> None:
 
 
 def test_the_count_in_a_kubernetes_event_is_read() -> None:
-    said = message_of("  Warning  Unhealthy  2m5s (x12 over 10m)  kubelet  Readiness probe failed: statuscode: 502")
-    assert said is not None
-    assert (said.row, said.times) == ("probe_failed", 12)
+    found = message_of("  Warning  Unhealthy  2m5s (x12 over 10m)  kubelet  Readiness probe failed: statuscode: 502")
+    assert found is not None
+    assert (found.row, found.times) == ("probe_failed", 12)
 
 
 @pytest.mark.parametrize("row", [row for row in messages().values() if not row.levels], ids=lambda row: row.id)
-def test_each_wording_without_a_level_is_found(row: Message) -> None:
-    """The few fragments of words that decide whether a line is examined find each wording, too."""
+def test_each_wording_of_a_row_without_levels_is_found(row: Message) -> None:
+    """The quick check for fragments of words does not exclude any of them."""
     for words in row.words:
         text = PLACE.sub(lambda place: "a" if place[1] == "driver" else "7", words.text)
-        said = message_of(f"{text}." if text.endswith(" ") else text)
-        assert said is not None, words.text
-        assert said.row == row.id
+        found = message_of(f"{text}." if text.endswith(" ") else text)
+        assert found is not None, words.text
+        assert found.row == row.id

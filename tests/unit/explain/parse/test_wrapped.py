@@ -36,8 +36,8 @@ def test_a_programs_prefix_is_removed(program: str) -> None:
         '    "original": "2026/11/26 09:00:01 [error] 1#1: x",',
     ],
 )
-def test_other_lines_stay_as_they_are(line: str) -> None:
-    """This includes lines in an access log in which a client wrote such words."""
+def test_other_lines_are_unchanged(line: str) -> None:
+    """They include requests in which a client sent the text of a message."""
     assert unwrapped(line) == line
     assert nginx_line(line) == line
 
@@ -122,8 +122,8 @@ def test_a_line_that_vector_split_into_fields_is_restored() -> None:
         "an access log",
     ],
 )
-def test_lines_may_be_deep_in_an_object(record: object, number: int) -> None:
-    """An export may be a single line; a client's words are not taken for nginx's."""
+def test_lines_are_found_deep_in_an_object(record: object, number: int) -> None:
+    """An export may be a single line. Values that a client sent are not messages."""
     assert inner_lines(json.dumps(record)) == [LINE] * number
 
 
@@ -158,8 +158,8 @@ _PIECES: Final = (
     ("read", "piece"),
     [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")],
 )
-def test_a_hostile_lines_time_grows_only_with_its_length(read: Callable[[str], object], piece: str) -> None:
-    """A line of eight times the length must not take 64 times as long: parts are not scanned for each other part."""
+def test_a_hostile_line_takes_linear_time(read: Callable[[str], object], piece: str) -> None:
+    """A line of eight times the length must not take 64 times as long."""
 
     def took_ns(pieces: int) -> int:
         line = piece * pieces

@@ -1,4 +1,4 @@
-"""The access logs of the source article and of the lab become records and figures; nothing is dropped."""
+"""Access logs of the article and of the lab are read completely, and summarised."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
@@ -20,7 +20,7 @@ FULL_BODY_BYTES = {"/server.pcap": 3_602_590}
 def summary(
     lines: Iterable[str], *, line_format: LineFormat = LAB, full_body_bytes: dict[str, int] | None = None
 ) -> Any:
-    """Return a summary with all the figures that a test uses."""
+    """Return the summary of a log; its type is Any because most figures may be None."""
     return summarise(records(lines, line_format), format_name=line_format.name, full_body_bytes=full_body_bytes)
 
 
@@ -114,12 +114,12 @@ def test_unmatched_lines_are_kept_with_their_number() -> None:
     [f"{a_line()}\r\n", f"\ufeff{a_line()}", f"\xef\xbb\xbf{a_line()}\n", f"{chr(0) * 5000}{a_line()}"],
     ids=["crlf", "byte-order-mark", "as-latin-1", "hole-of-copytruncate"],
 )
-def test_additions_by_editors_and_rotation_are_not_part_of_a_line(line: str) -> None:
+def test_line_ends_byte_order_marks_and_nuls_are_removed(line: str) -> None:
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
 def test_a_summary_shows_the_stall_in_the_article() -> None:
-    """The log has three 499s without times, four truncated 200s and connects of up to 0.48 s; the remedy ends them."""
+    """It has three 499s without times, four truncated 200s and connects of up to 0.48 s; after the remedy, none."""
     result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
@@ -160,8 +160,7 @@ def test_only_a_get_can_be_short() -> None:
     assert (result.short_200, result.upstream_failures) == (0, 1)
 
 
-def test_sizes_for_long_uris_and_for_too_many_uris_are_not_kept() -> None:
-    """Requests for such URIs are not judged."""
+def test_short_bodies_are_counted_for_a_limited_number_of_uris_of_limited_length() -> None:
     bodies = ShortBodies({})
     for uri in [f"/{number}" for number in range(3_000)] + ["/" + "x" * 2_000]:
         bodies.add(LogRecord(request=f"GET {uri} HTTP/1.1", status=200, body_bytes=1))
@@ -171,7 +170,7 @@ def test_sizes_for_long_uris_and_for_too_many_uris_are_not_kept() -> None:
 
 
 def test_no_durations_are_reported_for_a_log_without_times() -> None:
-    """No figure is invented for missing values, and a 499 of unknown duration is not one with a duration of zero."""
+    """Missing values are None, and a 499 of unknown duration does not count as one without time."""
     line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
     result = summary([line], line_format=COMBINED)
     assert (result.client_closed_499, result.closed_499_without_time, result.retried_requests) == (1, None, None)
@@ -188,8 +187,8 @@ def test_a_499_took_no_time_if_neither_nginx_nor_an_upstream_took_any(times: tup
     assert summary([a_line(status="499", rt=rt, uct="-", uht="-", urt=urt)]).closed_499_without_time == without
 
 
-def test_workers_are_distinguished() -> None:
-    """A stalled worker differs from the others; a column of random numbers takes bounded memory."""
+def test_workers_are_summarised_separately_up_to_a_limit() -> None:
+    """A stalled worker differs from the others. At most 256 workers are kept, since memory is limited."""
     lines = [
         a_line(uct=uct, tail=f' pid={pid} connection=7 trial="-"') for pid, uct in ((2, "0.001"), (1, "0.400")) * 3
     ]
@@ -240,7 +239,7 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
     ],
     ids=["upgraded", "502", "a body", "small", "upstreams alone"],
 )
-def test_times_that_have_another_reason_are_left_out(lines: list[str], figure: str, times_s: list[float]) -> None:
+def test_times_with_another_reason_do_not_count(lines: list[str], figure: str, times_s: list[float]) -> None:
     assert getattr(summary(lines), figure) == distribution(times_s)
 
 
@@ -259,7 +258,7 @@ def test_times_that_have_another_reason_are_left_out(lines: list[str], figure: s
         ("504", "0.001, -", "-, -", "0.001, 60.000", [], 1),
     ],
 )
-def test_a_server_that_nginx_gave_up_on_before_it_answered_is_counted(
+def test_unanswered_requests_and_connect_timeouts_are_counted(
     status: str, uct: str, uht: str, urt: str, unanswered: list[float], timeouts: int
 ) -> None:
     result = summary([a_line(status=status, uct=uct, uht=uht, urt=urt)])
@@ -268,7 +267,7 @@ def test_a_server_that_nginx_gave_up_on_before_it_answered_is_counted(
     assert given_up is None or given_up.maximum == pytest.approx(unanswered[0])
 
 
-def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
+def test_lines_out_of_order_are_counted() -> None:
     seconds = (16, 18, 17, 15)
     result = summary([a_line().replace(":16 ", f":{second} ") for second in seconds])
     assert result.out_of_order_lines == 2
@@ -287,7 +286,7 @@ def test_the_busiest_second_of_a_long_log_is_kept() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
-def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
+def test_percentiles_of_a_sample_are_approximate_and_other_figures_exact(count: int) -> None:
     """Percentiles are off by at most 0.2 % of the range; number, minimum, maximum and mean are exact."""
     sample = Sample(most=1_000)
     assert sample.distribution() is None
@@ -305,10 +304,10 @@ def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
 def test_figures_are_few_and_show_unknown_values() -> None:
     """There are at most 25 lines; times that a format lacks are None, not zero."""
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
-    told = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
-    assert len(told) <= 25
-    assert (told["requests"], told["abandoned by the client (499)"], told["workers"]) == (3, 3, 2)
-    assert told["time to connect to the upstream, median"] == 0.001
+    shown = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
+    assert len(shown) <= 25
+    assert (shown["requests"], shown["abandoned by the client (499)"], shown["workers"]) == (3, 3, 2)
+    assert shown["time to connect to the upstream, median"] == 0.001
     nothing = {figure.name: figure.value for figure in figures(summary([]))}
     assert nothing["time to connect to the upstream"] is None
     assert nothing["abandoned by the client (499)"] == 0

@@ -1,4 +1,4 @@
-"""Any log_format becomes a parser that reads lines with any content."""
+"""A compiled log_format reads any line that nginx writes in it, and rejects others with their position."""
 
 import json
 import time
@@ -24,7 +24,7 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
 LISTS = "$upstream_connect_time, $upstream_response_time, $pid"
 IN_BERLIN = datetime.fromisoformat("2023-05-31T10:27:49.125+02:00")
 QUICK = settings(max_examples=200, derandomize=True)
-# Characters that nginx escapes, those that formats use as literals, and some that only look like them.
+# Characters that nginx escapes, characters that formats use as literals, and similar ones.
 CHARACTERS = st.sampled_from('abc "\\[]-,:{}$\x16\x7fé€0.1')
 TEXTS = st.text(CHARACTERS, max_size=12)
 TIMES = st.lists(st.one_of(st.none(), st.integers(0, 99_999).map(lambda number: number / 1000)), min_size=1, max_size=3)
@@ -43,7 +43,7 @@ def shown_times(times: list[float | None]) -> str:
     return ", ".join("-" if item is None else f"{item:.3f}" for item in times)
 
 
-def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenceError:
+def result_of(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenceError:
     try:
         return line_format.parse(line)
     except MalformedEvidenceError as error:
@@ -76,7 +76,7 @@ def test_values_that_nginx_writes_are_read_unchanged(
 @QUICK
 @given(user=st.text(st.sampled_from("ab- [0"), min_size=1, max_size=12), agent=TEXTS)
 def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) -> None:
-    """A user's name may contain parts of what follows it; the name ends where a time follows."""
+    """A user's name may contain a part of the literal after it; the name ends where a time follows."""
     line = f'10.0.0.1 - {user} [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "{escaped(agent, "default")}"'
     record = COMBINED.parse(line)
     assert (record.columns["remote_user"], record.columns["http_user_agent"]) == (user, agent)
@@ -95,13 +95,12 @@ def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) 
     ],
 )
 def test_invalid_formats_are_rejected(text: str, message: str) -> None:
-    """The same formats are rejected by nginx."""
     with pytest.raises(MalformedEvidenceError, match=message):
         compile_format(text)
 
 
 def test_a_format_may_define_its_escaping() -> None:
-    """The option has the directive's syntax; other parameters come first."""
+    """The text may begin with escape=, as in the directive, unless the argument is given."""
     assert compile_format('escape=json "$request"').escape == "json"
     assert compile_format('"$request"').escape == "default"
     assert compile_format('escape=json "$request"', escape="none").text.startswith("escape=json")
@@ -131,8 +130,8 @@ def test_a_line_is_read_by_its_format(text: str, line: str, name: str, value: ob
 
 @pytest.mark.parametrize(("ratio", "fits"), [("2.31", True), ("-", True), ("2.3", False), ("2", False), ("x", False)])
 def test_a_gzip_ratio_has_two_decimals(ratio: str, *, fits: bool) -> None:
-    """Nginx always prints two; otherwise, an adjacent number could be taken for a ratio."""
-    found = answered(TextFormat("$status $gzip_ratio", name="any"), f"200 {ratio}")
+    """Nginx always prints two, so other numbers are not a ratio."""
+    found = result_of(TextFormat("$status $gzip_ratio", name="any"), f"200 {ratio}")
     assert isinstance(found, LogRecord) == fits
 
 
@@ -157,16 +156,16 @@ def test_a_missing_value_may_be_empty(escape: Escape) -> None:
     assert line_format.parse('200 [::1] "0.001" 7').upstream_addr == ("::1",)
 
 
-def test_escape_none_is_read_as_far_as_possible() -> None:
-    """A quote in a value does not end the value if the rest would not fit."""
+def test_with_escape_none_a_value_may_contain_quotes() -> None:
+    """A quote does not end the value if the rest of the line would not fit."""
     record = TextFormat('"$request" $status "$http_user_agent"', name="any", escape="none").parse(
         r'"GET /"a" HTTP/1.1" 200 "a "b" \x22"'
     )
     assert (record.request, record.columns["http_user_agent"]) == ('GET /"a" HTTP/1.1', r'a "b" \x22')
 
 
-def test_adjacent_lists_are_not_guessed() -> None:
-    """With two servers, nothing shows which time belongs to which server: the line does not count as read."""
+def test_a_line_with_ambiguous_lists_is_rejected() -> None:
+    """With two servers, nothing shows which times are connect times."""
     line_format = TextFormat(LISTS, name="any")
     with pytest.raises(MalformedEvidenceError, match="nothing shows where each column's list ends"):
         line_format.parse("0.001, 0.002, 0.003, 0.004, 7")
@@ -183,7 +182,7 @@ def test_ingress_nginx_is_read_with_its_retries() -> None:
 
 
 def test_known_formats_are_distinct() -> None:
-    """A line fits only one of the formats, so a log's format is never in doubt."""
+    """Each of these lines fits only its own format."""
     common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
     times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
     article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'
@@ -212,7 +211,7 @@ def test_known_formats_are_distinct() -> None:
     }
     assert {item.name for item in KNOWN} == set(lines)
     for name, line in lines.items():
-        assert [item.name for item in KNOWN if isinstance(answered(item, line), LogRecord)] == [name]
+        assert [item.name for item in KNOWN if isinstance(result_of(item, line), LogRecord)] == [name]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +260,7 @@ def test_requests_are_read_as_fluent_bit_parses_them() -> None:
     assert record.request == "GET /a"
 
 
-def test_whole_numbers_in_json_may_have_a_unit_other_than_seconds() -> None:
+def test_whole_numbers_in_json_are_left_out_since_they_may_not_be_seconds() -> None:
     """Nginx writes three decimals; a log shipper may convert to milliseconds."""
     times = '"request_time": 35, "upstream_response_time": "35, 0.004", "upstream_header_time": 0, "uct": 4e-3'
     record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {times}}}')
@@ -283,8 +282,10 @@ def test_whole_numbers_in_json_may_have_a_unit_other_than_seconds() -> None:
     ],
     ids=["milliseconds", "microseconds", "seconds", "camel case", "value", "both"],
 )
-def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, response_s: tuple[float | None, ...]) -> None:
-    """Other programs' loggers, and pipelines such as Vector, give the unit in the field's name or after the number."""
+def test_a_time_may_have_its_unit_in_its_name_or_value(
+    fields: str, request_s: float, response_s: tuple[float | None, ...]
+) -> None:
+    """Loggers of other programs and pipelines such as Vector add units."""
     record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {fields}}}')
     assert record.request_time_s == pytest.approx(request_s)
     assert record.upstream_response_time_s == pytest.approx(response_s)
@@ -318,8 +319,8 @@ def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, respons
     ],
     ids=lambda value: value[:40],
 )
-def test_a_line_with_names_that_is_not_a_request_is_reported(line: str, message: str) -> None:
-    """JSON that would exhaust a parser is reported, too."""
+def test_a_line_with_names_that_is_not_a_request_is_rejected(line: str, message: str) -> None:
+    """JSON that would exhaust a parser is rejected, too."""
     with pytest.raises(MalformedEvidenceError, match=message):
         by_names(line)
 
@@ -365,10 +366,10 @@ FORMATS = [
 
 
 @pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
-def test_the_longest_hostile_line_gets_a_result(line: str) -> None:
-    """A format with backtracking would take minutes or years for one of these lines."""
+def test_a_hostile_line_of_maximum_length_is_read_in_time(line: str) -> None:
+    """A pattern with backtracking could take years for one of these lines."""
     assert len(line) <= LONGEST_LINE
     for line_format in FORMATS:
         began_s = time.process_time()
-        answered(line_format, line)
+        result_of(line_format, line)
         assert time.process_time() - began_s < 30, line_format.name

@@ -19,20 +19,20 @@ QUICK = settings(max_examples=200, derandomize=True)
 
 
 def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, int]:
-    """Guess, and return the format's name, the number of lines in it, and the number of lines examined."""
+    """Return the guessed format's name, the number of lines in it, and the number of lines examined."""
     result = guess_format(lines, formats)
     return result.line_format.name, result.matched_lines, result.tried_lines
 
 
-def test_a_guess_reports_the_number_of_lines_that_it_is_based_on() -> None:
-    """The lines of a truncated log are counted in the same way."""
+def test_a_guess_reports_the_numbers_of_matching_and_examined_lines() -> None:
+    """At most 200 lines are examined, without blank ones; truncated lines do not match."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
     assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
     assert guess(f"\ufeff{COMBINED_LINE}") == ("combined", 1, 1)
 
 
-def test_messages_between_the_requests_do_not_hide_them() -> None:
+def test_one_request_among_nine_messages_is_enough_for_a_guess() -> None:
     message = "2023/05/31 08:27:49 [error] 7#7: *1 connect() failed (111: Connection refused)"
     assert guess(*[message] * 9, COMBINED_LINE) == ("combined", 1, 10)
     with pytest.raises(MalformedEvidenceError, match="with 1 of 11 lines"):
@@ -82,13 +82,12 @@ def test_a_log_in_no_known_format_is_reported_with_the_nearest_format() -> None:
 
 @pytest.mark.parametrize("lines", [(), ("", " ", "\0\0\r\n")], ids=["empty", "blank"])
 def test_a_log_without_lines_has_no_format(lines: tuple[str, ...]) -> None:
-    """Without lines, nothing can be guessed."""
     with pytest.raises(MalformedEvidenceError, match="line 1: no lines"):
         guess(*lines)
 
 
 def test_formats_in_a_configuration_are_found() -> None:
-    """By default, a log is in nginx's combined format; with logging off, there is no log."""
+    """An access log without a format is in the format combined; with "off", there is no log."""
     found = logging_settings(CONFIGURATION)
     assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
         ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),
@@ -104,7 +103,7 @@ def test_formats_in_a_configuration_are_found() -> None:
     assert logging_settings("# nothing\n") == LoggingSettings(formats=(), uses=(), includes=())
 
 
-def test_a_found_format_reads_its_log() -> None:
+def test_a_format_from_a_configuration_reads_its_log() -> None:
     found = logging_settings("log_format f '$status' ' ${pid}x'; access_log l f;")
     (definition,) = found.formats
     record = definition.compiled().parse("200 7x")
@@ -112,7 +111,7 @@ def test_a_found_format_reads_its_log() -> None:
 
 
 @pytest.mark.parametrize("piece", ["{", "[[", "[=", '\\"', "-- ", "#", "'", "${", "a{access_log x;}"])
-def test_the_time_for_a_hostile_configuration_grows_with_its_size(piece: str) -> None:
+def test_reading_a_hostile_configuration_takes_linear_time(piece: str) -> None:
     def read(size: int) -> None:
         for begin in ("", "x_by_lua_block {"):
             with contextlib.suppress(MalformedEvidenceError):
@@ -135,7 +134,7 @@ def test_the_time_for_a_hostile_configuration_grows_with_its_size(piece: str) ->
         ("a {" * 101, 1, "more than 100 nested blocks"),
     ],
 )
-def test_a_configuration_that_nginx_refuses_is_reported_with_its_line(text: str, line: int, message: str) -> None:
+def test_the_error_for_an_invalid_configuration_names_the_line(text: str, line: int, message: str) -> None:
     with pytest.raises(MalformedEvidenceError) as caught:
         logging_settings(text)
     assert caught.value.line == line
@@ -144,8 +143,8 @@ def test_a_configuration_that_nginx_refuses_is_reported_with_its_line(text: str,
 
 @QUICK
 @given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4))
-def test_quoted_words_are_restored(words: list[str]) -> None:
-    """They get a backslash before each character that would end the word for nginx."""
+def test_quoted_words_are_unquoted(words: list[str]) -> None:
+    """In quotes, a backslash precedes quotes and backslashes."""
     text = " ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words)
     (statement,) = parse_file("", f"{text};", around=(GUESSED,)).statements
     assert (statement.name, *statement.args) == tuple(words)

@@ -1,4 +1,4 @@
-"""Moments at which a worker continued after a standstill: their signs, and the sign that each alternative lacks."""
+"""A log shows that a worker stalled only with all of the signs; each alternative lacks one of them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -39,7 +39,7 @@ def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
     """
     for number in numbers:
         at_ms = 1000 * number
-        # Both workers are busy before and after the standstill.
+        # Both workers are busy before and after the stall.
         for quiet_ms in (10, 40, 70, 95, 500, 600, 700, 800, 900):
             yield request(STILL, at_ms + quiet_ms, 1, 3, 8 * number)
             yield request(OTHER, at_ms + quiet_ms, 1, 3, 8 * number + 1)
@@ -58,7 +58,7 @@ def found(records: Iterable[LogRecord]) -> dict[int, tuple[int, int]]:
     return {each.worker_pid: (each.alone, each.moments) for each in counts.found()}
 
 
-def test_a_worker_that_continues_with_everything_that_waited_had_stalled() -> None:
+def test_a_worker_that_continues_with_all_waiting_requests_had_stalled() -> None:
     counts = StandstillCounts()
     for record in seconds(0, 1, 2):
         counts.add(record)
@@ -90,20 +90,20 @@ def test_a_worker_that_continues_with_everything_that_waited_had_stalled() -> No
         *("a body came slowly", "a second server", "no address", "no worker"),
     ],
 )
-def test_a_delay_without_one_of_the_signs_is_not_a_standstill(
+def test_a_delay_without_one_of_the_signs_is_not_a_stall(
     changes: dict[str, dict[str, object]], moments: tuple[int, int] | None
 ) -> None:
     assert found(seconds(0, **changes)).get(STILL) == moments
 
 
-def test_a_machine_that_pauses_is_not_taken_for_a_worker_that_stalls() -> None:
-    """The other worker connects before the pause, and shows nothing until its end."""
+def test_a_pause_of_the_machine_is_not_a_stall() -> None:
+    """The other worker connects before the pause, and does nothing until its end."""
     awake = [each for each in seconds(0) if each.worker_pid == STILL or not 0.2 < (each.time_s or 0) % 1 < 0.4]
     assert found(awake) == {STILL: (0, 1)}
 
 
-def test_a_short_silence_is_not_a_standstill() -> None:
-    """Workers are silent by chance, and longer if they have little to do."""
+def test_a_short_silence_is_not_a_stall() -> None:
+    """Workers are sometimes silent by chance, and for longer if they have little to do."""
     busy = [request(worker, at_ms, 0, 0, 6) for worker in (STILL, OTHER) for at_ms in range(410, 1000, 2)]
     others = [request(OTHER, at_ms, 0, 0, 6) for at_ms in range(340, 400, 10)]
     woken, later = (request(STILL, 400 - SILENT_MS + late_ms, 0, 0, 7) for late_ms in (0, 1))
@@ -112,7 +112,7 @@ def test_a_short_silence_is_not_a_standstill() -> None:
     assert found([*seconds(0), *others, woken]) == {STILL: (0, 1)}
 
 
-def test_another_hosts_worker_is_not_a_witness() -> None:
+def test_a_worker_of_another_host_does_not_count() -> None:
     """Its host may be nearer to the server; both logs may be in one file."""
     far = [
         replace(each, upstream_connect_time_s=(0.06,), upstream_response_time_s=(0.062,), request_time_s=0.062)

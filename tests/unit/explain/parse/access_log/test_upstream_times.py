@@ -1,4 +1,4 @@
-"""Upstream times by server and by path, and the times that do not count."""
+"""Upstream times are collected by server and by path; some times do not count."""
 
 import itertools
 
@@ -25,18 +25,18 @@ def added(*records: LogRecord) -> UpstreamTimes:
     return times
 
 
-def test_a_time_of_zero_may_mean_a_reused_connection() -> None:
+def test_connect_times_of_zero_do_not_count_as_new_connections() -> None:
     tried = record(upstream_addr=("x:1", "y:1"), upstream_connect_time_s=(0.0, 0.08))
     (each,) = added(tried, record(upstream_connect_time_s=(0.0,))).connects()
     assert (each.worker_pid, each.server, each.connect_time_s.median) == (7, "y:1", 0.08)
 
 
-def test_unnamed_servers_are_not_distinguished() -> None:
+def test_servers_without_an_address_count_as_one() -> None:
     (each,) = added(record(upstream_addr=())).connects()
     assert each.server == NOT_LOGGED
 
 
-def test_the_backends_time_is_reported_by_path() -> None:
+def test_the_backends_own_time_is_reported_by_path() -> None:
     """It is the time to the last server's response header without the connect time; ids in paths are ignored."""
     times = added(record("GET /items/17?x=1 HTTP/1.1"), record("GET /items/18 HTTP/1.1"), record("GET /help HTTP/1.1"))
     assert [(each.server, each.path, each.own_time_s.count) for each in times.paths()] == [
@@ -58,11 +58,11 @@ def test_the_backends_time_is_reported_by_path() -> None:
     ],
     ids=["a body", "no request line", "upgraded", "no answer", "no upstream"],
 )
-def test_a_backends_waiting_time_is_not_its_own_time(given: LogRecord) -> None:
+def test_requests_with_a_body_or_without_a_response_have_no_own_time(given: LogRecord) -> None:
     assert added(given).paths() == ()
 
 
-def test_the_numbers_of_paths_and_servers_are_bounded() -> None:
+def test_the_numbers_of_paths_and_servers_are_limited() -> None:
     """An attacker can send any number of paths."""
     paths = map("".join, itertools.product("abcdefghijk", repeat=3))
     times = added(*(record(f"GET /{path} HTTP/1.1", worker_pid=pid) for pid, path in enumerate(paths)))

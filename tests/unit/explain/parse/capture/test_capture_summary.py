@@ -1,4 +1,4 @@
-"""The summary of a whole capture: services, shares, distributions in bounded memory, and figures for people."""
+"""Flows are summarised by service, in limited memory, and become figures."""
 
 import random
 from dataclasses import replace
@@ -94,7 +94,7 @@ def test_a_client_that_left_counts_once() -> None:
     assert (service.client_left_before_response, service.client_left_in_response) == (1, 1)
 
 
-def test_services_beyond_the_most_used_are_left_out() -> None:
+def test_only_the_64_busiest_services_are_kept() -> None:
     scan = [flow(port=1000 + port, handshake="refused") for port in range(3000)]
     summary = summarise([*scan, *(flow(number) for number in range(10))])
     assert (len(summary.services), summary.services[0].flows, summary.services[0].server.port) == (64, 10, 80)
@@ -129,9 +129,9 @@ def test_figures_are_few_and_in_order() -> None:
         for port in (80, 81)
     ] * 2
     troubles += [flow(port=port, handshake="half-open", client_left_before_response=True) for port in (80, 81)]
-    told = figures(replace(summarise(troubles), truncated="cut", malformed={"x": 1}))
-    assert len(told) <= MOST_FIGURES
-    assert Figure(key="refused", name="  SYNs refused", value=2, of="10.0.0.2:80") in told
+    shown = figures(replace(summarise(troubles), truncated="cut", malformed={"x": 1}))
+    assert len(shown) <= MOST_FIGURES
+    assert Figure(key="refused", name="  SYNs refused", value=2, of="10.0.0.2:80") in shown
 
 
 ENDS = [end("10.0.0.1", 1), end("10.0.0.1", 2), end("10.0.0.2", 80), bytes(18), b"\xff" * 18]
@@ -165,28 +165,28 @@ def any_segments(draw: st.DrawFn) -> list[Segment]:
 @given(segments=any_segments(), live_flows=st.integers(1, 4))
 def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int) -> None:
     matcher = HeldMatcher(pending=2)
-    told = list(flows(segments, live_flows=live_flows, observer=matcher))
-    sides = [side for record in told for side in (record.from_client, record.from_server)]
+    found = list(flows(segments, live_flows=live_flows, observer=matcher))
+    sides = [side for record in found for side in (record.from_client, record.from_server)]
     assert sum(side.packets for side in sides) == len(segments)
     assert sum(side.payload_bytes for side in sides) == sum(segment[7] for segment in segments)
     for side in sides:
         assert side.retransmitted_segments + side.out_of_order_segments <= side.data_segments <= side.packets
         assert side.suspected_copies <= side.retransmitted_segments
         assert side.zero_window_s >= 0
-    for record in told:
+    for record in found:
         assert record.duration_s >= 0
         assert record.response_times.count <= record.exchanges
-    summary = replace(summarise(told), held=matcher.held())
-    assert (summary.flows, summary.tcp_segments) == (len(told), len(segments))
+    summary = replace(summarise(found), held=matcher.held())
+    assert (summary.flows, summary.tcp_segments) == (len(found), len(segments))
     assert len(figures(summary)) <= 25
 
 
 @settings(max_examples=200, derandomize=True)
 @given(start=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(2, 3000), min_size=1, max_size=30), data=st.data())
-def test_healthy_bytes_are_in_order_wherever_sequence_numbers_begin(
+def test_only_repeated_segments_are_retransmissions_for_any_initial_sequence_number(
     start: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    """However a stream is divided into segments, none looks repeated; if sent again, each segment with data does."""
+    """The stream may be divided into any segments."""
     talk = Conversation(seqs=(start, 5))
     for size in cuts:
         talk.send(CLIENT, bytes(size))

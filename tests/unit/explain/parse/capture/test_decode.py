@@ -1,4 +1,4 @@
-"""Packets from any link and with any headers become the same segment; broken packets are counted and skipped."""
+"""The same segment is found behind any link and IP headers; other packets are counted."""
 
 from typing import Any
 
@@ -103,8 +103,8 @@ OUTER = ETHERNET / IP(src="192.0.2.1", dst="192.0.2.2")
         "two",
     ],
 )
-def test_the_segment_within_a_tunnel_is_found(outer: Any) -> None:
-    """Machines of a cluster send packets to each other inside other packets."""
+def test_a_segment_in_a_tunnel_is_found(outer: Any) -> None:
+    """Clusters send packets between machines inside other packets."""
     assert list(SegmentReader([packet(outer / IP4 / TCP_HELLO), packet(outer / IP6 / TCP_HELLO)])) == [HELLO, HELLO_6]
 
 
@@ -185,7 +185,7 @@ def test_a_length_of_zero_means_the_packets_length(link: Any) -> None:
     ] * 2
 
 
-def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
+def test_later_fragments_are_not_segments() -> None:
     """They begin in the middle of the payload; the first fragment contains TCP's header."""
     first = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", flags="MF") / TCP_HELLO
     later = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", frag=185, proto=6) / TCP_HELLO

@@ -1,4 +1,4 @@
-"""Flows from segments: handshakes, lost or repeated data, windows, endings, and missing parts of a capture."""
+"""Flows are built from segments: handshakes, lost or repeated data, windows, and ends of connections."""
 
 from dataclasses import fields
 from itertools import count
@@ -36,7 +36,7 @@ def opened(*, seqs: tuple[int, int] = (1_000, 500_000)) -> Conversation:
     return talk
 
 
-def accidents(side: Side) -> dict[str, float]:
+def anomalies(side: Side) -> dict[str, float]:
     """Return a side's counts that are not 0, except for those that every healthy side has."""
     usual = {"packets", "data_segments", "payload_bytes"}
     names = (field.name for field in fields(Side) if field.name not in usual)
@@ -63,7 +63,7 @@ def test_a_healthy_flow_has_times_and_nothing_repeated() -> None:
     assert flow.exchanges == 0
     for side, packets in ((flow.from_client, 5), (flow.from_server, 4)):
         assert (side.packets, side.data_segments, side.payload_bytes) == (packets, 1, 1000)
-        assert accidents(side) == {}
+        assert anomalies(side) == {}
 
 
 # The counts for one segment with bytes that appear a second time.
@@ -76,11 +76,11 @@ LOST = (server(DATA, captured=False), server(DATA))
     ("steps", "of_client", "of_server"),
     [
         pytest.param((server(DATA), server(DATA), server(DATA, seq=500_001, after_s=0.2)), {}, RESENT, id="lost later"),
-        # Captured after the loss: the bytes appear once, but too late for mere reordering.
+        # Captured after the loss: the bytes appear once, but too late for reordering.
         pytest.param(
             (*LOST, server(DATA, seq=500_001, after_s=0.0125)), {}, {"retransmitted_segments": 1}, id="lost before"
         ),
-        # Less than a round trip is too short for a repetition.
+        # A retransmission takes at least a round trip.
         pytest.param(
             (*LOST, server(DATA, seq=500_001, after_s=0.005)), {}, {"out_of_order_segments": 1}, id="overtaken"
         ),
@@ -151,7 +151,7 @@ LOST = (server(DATA, captured=False), server(DATA))
         pytest.param((client(flags=FIN | ACK), client(flags=FIN | ACK, seq=1001, after_s=0.2)), {}, {}, id="FIN again"),
     ],
 )
-def test_repeated_overtaken_and_held_segments_are_distinguished(
+def test_retransmitted_overtaken_and_probe_segments_are_distinguished(
     steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
 ) -> None:
     """The handshake beforehand took 12 ms; probes and FINs are not data."""
@@ -159,7 +159,7 @@ def test_repeated_overtaken_and_held_segments_are_distinguished(
     for step in steps:
         step(talk)
     flow = talk.record()
-    assert (accidents(flow.from_client), accidents(flow.from_server)) == (of_client, of_server)
+    assert (anomalies(flow.from_client), anomalies(flow.from_server)) == (of_client, of_server)
 
 
 NONE: tuple[dict[str, float], ...] = ({}, {})
@@ -167,7 +167,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "expected"),
     [
         # The accept queue is full: SYNs follow after 1 s and 3 s, and the answer's time counts from the last.
         (
@@ -176,7 +176,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
                 *(server(flags=SYN | ACK), client(seq=1000)),
             ),
             {"syn_retransmissions": pytest.approx((1.0, 3.0)), "syn_to_synack_s": pytest.approx(0.001)}
-            | {"handshake_s": pytest.approx(3.002), "accidents": NONE},
+            | {"handshake_s": pytest.approx(3.002), "anomalies": NONE},
         ),
         # No TCP stack repeats a SYN within 1 ms.
         ((client(flags=SYN, seq=999), client(flags=SYN, seq=999, after_s=0.0002)), {"syn_retransmissions": ()}),
@@ -212,13 +212,13 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
                 "handshake": "complete",
                 "exchanges": 1,
                 "response_times.total_s": pytest.approx(0.002),
-                "accidents": NONE,
+                "anomalies": NONE,
             },
         ),
         # This capture begins after the handshake.
         (
             (server(DATA), client(), server(DATA)),
-            {"handshake": "not seen", "client.port": 40000, "accidents": NONE},
+            {"handshake": "not seen", "client.port": 40000, "anomalies": NONE},
         ),
         # A probe for a closed window is not data.
         ((OPEN, client(window=0), server(b"x", seq=500_001)), {"from_server.data_segments": 0}),
@@ -234,20 +234,20 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
         ),
         # Segments that do not acknowledge the FIN were sent before it arrived.
         ((OPEN, client(flags=FIN | ACK), server(DATA, ack=1001)), {"data_after_peer_fin_acked_bytes": 0}),
-        # RFC 9293 allows a text in a reset; stragglers belong to the same flow.
+        # RFC 9293 allows text in a reset; late segments belong to the same flow.
         (
             (OPEN, server(b"no room", flags=RST | ACK), client(DATA)),
             {"from_server.resets": 1, "from_server.payload_bytes": 7},
         ),
     ],
 )
-def test_handshakes_probes_copies_and_ends_are_reported(steps: tuple[Send, ...], told: dict[str, Any]) -> None:
+def test_handshakes_probes_copies_and_ends_are_reported(steps: tuple[Send, ...], expected: dict[str, Any]) -> None:
     talk = Conversation()
     for step in steps:
         step(talk)
     flow = talk.record()
-    both = (accidents(flow.from_client), accidents(flow.from_server))
-    assert {name: both if name == "accidents" else attrgetter(name)(flow) for name in told} == told
+    both = (anomalies(flow.from_client), anomalies(flow.from_server))
+    assert {name: both if name == "anomalies" else attrgetter(name)(flow) for name in expected} == expected
 
 
 def test_sequence_numbers_may_wrap() -> None:
@@ -255,19 +255,19 @@ def test_sequence_numbers_may_wrap() -> None:
     for _ in range(3):
         talk.send(SERVER, DATA)
         talk.send(CLIENT, DATA)
-    assert accidents(talk.record().from_server) == accidents(talk.record().from_client) == {}
+    assert anomalies(talk.record().from_server) == anomalies(talk.record().from_client) == {}
     talk.send(SERVER, DATA, seq=talk.seq[SERVER] - 2500, after_s=0.2)
-    assert accidents(talk.record().from_server) == RESENT
+    assert anomalies(talk.record().from_server) == RESENT
 
 
 @pytest.mark.parametrize("kept", [CLIENT, SERVER])
-def test_one_direction_alone_shows_no_false_repetition(kept: bytes) -> None:
+def test_one_direction_alone_shows_no_false_retransmission(kept: bytes) -> None:
     talk = opened()
     for _ in range(20):
         talk.send(CLIENT, DATA)
         talk.send(SERVER, DATA)
     flow = only([segment for segment in talk.segments if segment[1] == kept])
-    assert accidents(flow.from_client) == accidents(flow.from_server) == {}
+    assert anomalies(flow.from_client) == anomalies(flow.from_server) == {}
     assert (flow.handshake, flow.syn_to_synack_s) == ("complete", None)
 
 
@@ -305,7 +305,7 @@ def test_a_new_syn_on_the_same_ports_is_a_new_flow() -> None:
 
 
 def test_a_flow_is_returned_some_time_after_its_end() -> None:
-    """It is kept for stragglers, and returned before the capture's end to save memory."""
+    """It is kept for late segments, and returned before the capture's end to save memory."""
     talk = opened()
     talk.close()
     later = Conversation(client=end("10.0.0.9", 1), now_s=60.0)
@@ -324,10 +324,10 @@ def test_a_flood_of_syns_keeps_few_flows_alive() -> None:
         talk.segments.clear()
         talk.send(CLIENT, DATA)
         segments += talk.segments
-    told = list(flows(segments, live_flows=100))
-    assert len(told) == 1001
-    assert sum(flow.evicted for flow in told) >= 900
-    [active] = [flow for flow in told if flow.client.port == 40000]
+    expected = list(flows(segments, live_flows=100))
+    assert len(expected) == 1001
+    assert sum(flow.evicted for flow in expected) >= 900
+    [active] = [flow for flow in expected if flow.client.port == 40000]
     assert (active.evicted, active.from_client.data_segments) == (False, 1000)
 
 
@@ -344,8 +344,8 @@ def test_flows_that_have_ended_make_room_first() -> None:
         talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 10)
         talk.handshake()
         talk.close()
-    told = list(flows(segments, live_flows=10))
-    assert (len(told), sum(flow.evicted for flow in told)) == (50, 0)
+    expected = list(flows(segments, live_flows=10))
+    assert (len(expected), sum(flow.evicted for flow in expected)) == (50, 0)
 
 
 def test_times_may_be_missing_or_go_backwards() -> None:
@@ -353,14 +353,14 @@ def test_times_may_be_missing_or_go_backwards() -> None:
     segments = [
         (0, CLIENT, SERVER, next(numbers) * 1000, 0, flags, WINDOW, 0, b"") for _ in range(3000) for flags in (SYN, RST)
     ]
-    told = list(flows(segments, live_flows=5))
-    assert len(told) == 3000
+    expected = list(flows(segments, live_flows=5))
+    assert len(expected) == 3000
     talk = Conversation()
     talk.handshake(there_s=-5.0)
     assert (talk.record().syn_to_synack_s, talk.record().handshake_s) == (0.0, 0.0)
 
 
-def test_only_the_latest_ended_connections_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_ended_connections_are_kept_for_late_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many short connections in quick succession are not all kept for ten seconds, and none is marked as evicted."""
     monkeypatch.setattr("tuneproof.explain.parse.capture.flows._OVER_FLOWS", 3)
     segments: list[Segment] = []
@@ -369,8 +369,8 @@ def test_only_the_latest_ended_connections_wait_for_stragglers(monkeypatch: pyte
         talk.handshake()
         talk.close()
     read = count()
-    told = flows(segment for segment in segments if next(read) >= 0)
-    assert (next(told).client.port, next(told).client.port) == (1000, 1001)
-    # The first is returned when the fifth begins, since three may wait.
+    expected = flows(segment for segment in segments if next(read) >= 0)
+    assert (next(expected).client.port, next(expected).client.port) == (1000, 1001)
+    # The first is returned when the fifth begins, since three are kept.
     assert next(read) < 8 * len(segments) // 20
-    assert not any(flow.evicted for flow in told)
+    assert not any(flow.evicted for flow in expected)

@@ -1,4 +1,4 @@
-"""Captures in pcap and pcapng, whole or not: every packet before a fault is read, and the fault is reported."""
+"""In pcap and pcapng, every packet before a fault is read, and the fault is reported."""
 
 import struct
 import tempfile
@@ -94,8 +94,8 @@ class Growing(BytesIO):
         return self.read(RECORD_BYTES + 60)
 
 
-def test_the_reader_takes_no_more_than_it_needs() -> None:
-    """The first packet is returned before the rest of the file is read: a capture may still be growing."""
+def test_a_packet_is_returned_before_the_rest_of_the_file_is_read() -> None:
+    """A capture may still be growing."""
     file = Growing(pcap(THREE))
     assert next(iter(PacketReader(file))) == packet(0)
     assert file.tell() == PCAP_HEADER_BYTES + RECORD_BYTES + 60

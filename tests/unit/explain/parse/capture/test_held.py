@@ -1,4 +1,4 @@
-"""Both legs of requests through nginx: which legs belong together, and which program took the time."""
+"""The two legs of a request through nginx are matched, and the time is attributed to nginx or the backend."""
 
 from itertools import count
 from typing import Any
@@ -28,7 +28,7 @@ def held(segments: list[Segment]) -> Any:
     return matcher.held()
 
 
-def test_a_requests_time_is_split_by_its_holder() -> None:
+def test_a_requests_time_is_divided_between_nginx_and_the_backend() -> None:
     """The connection to the backend is new: nginx started to handle the request when it sent the SYN."""
     found = held(proxied())
     assert (found.front, found.back) == (
@@ -40,7 +40,7 @@ def test_a_requests_time_is_split_by_its_holder() -> None:
     assert [part.mean for part in parts] == pytest.approx([0.021, 0.005, 0.3, 0.040])
 
 
-def test_a_keepalive_connection_to_the_backend_has_no_handshake_to_report() -> None:
+def test_a_request_on_a_keepalive_connection_has_no_connected_held_time() -> None:
     """On an existing connection, nginx started when it sent the request."""
     found = held(proxied(kept=True))
     assert found.request_held_s.mean == pytest.approx(0.020)
@@ -57,13 +57,13 @@ def test_requests_released_together_count_as_held_once() -> None:
     assert held(prompt).moments == 0
 
 
-def test_requests_held_at_the_same_time_count_once_however_they_are_released() -> None:
-    """A worker that only sometimes gets a CPU for a millisecond releases a burst piece by piece."""
+def test_requests_held_at_the_same_time_count_once_even_if_released_separately() -> None:
+    """A worker that rarely gets a CPU forwards a burst piece by piece."""
     pieces: list[Segment] = []
     for number in range(6):
         inside, outside = front(number), back(number)
-        let_go_s = 1.03 + number / 100
-        pieces += exchange(inside, 1.0, let_go_s + 0.012) + exchange(outside, let_go_s, let_go_s + 0.01)
+        forwarded_s = 1.03 + number / 100
+        pieces += exchange(inside, 1.0, forwarded_s + 0.012) + exchange(outside, forwarded_s, forwarded_s + 0.01)
     assert held(pieces).moments == 1
 
 
@@ -121,7 +121,7 @@ def test_a_capture_of_one_leg_shows_no_held_time() -> None:
     assert held([segment for segment in proxied() if BACKEND not in segment[1:3]]) is None
 
 
-def test_the_number_of_waiting_requests_is_bounded() -> None:
+def test_the_number_of_waiting_requests_is_limited() -> None:
     """The last three of nine requests may wait: six are forgotten, and one has its match."""
     segments = proxied()
     for number in range(1, 9):
@@ -182,7 +182,7 @@ def test_a_replaced_prefix_of_the_path_is_found(asked: str, sent: str) -> None:
     assert found.request_held_s.median == pytest.approx(0.04)
 
 
-def test_the_rule_that_explains_most_requests_wins() -> None:
+def test_the_rule_that_explains_most_requests_is_used() -> None:
     """Neighbours' requests with equal ends seem to turn /api/a into /v1/b."""
     segments = []
     for number in range(4 * ENOUGH):

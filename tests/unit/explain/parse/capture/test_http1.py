@@ -1,4 +1,4 @@
-"""HTTP/1 in flows: requests, the times of their responses, and the end that left before a response."""
+"""HTTP/1 in flows: requests, response times, and the side that left before the end of a response."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_a_request_sent_again_is_not_a_second_request() -> None:
     assert flow.response_times.total_s == pytest.approx(0.201)
 
 
-def test_a_request_shows_which_end_is_the_client() -> None:
+def test_a_request_shows_which_side_is_the_client() -> None:
     """This matters if the capture has no SYN and the ports are misleading."""
     talk = Conversation(client=CLIENT[:-2] + (79).to_bytes(2))
     talk.send(talk.client, get())
@@ -130,9 +130,9 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "expected"),
     [
-        # The end leaves with FIN or RST; the request then has no response.
+        # A side leaves with FIN or RST, so the request has no response.
         ((CLIENT_GOES,), {"left before"}),
         ((client(flags=RST),), {"left before"}),
         # Content-Length shows that the response was cut short; the same response in full does not count.
@@ -160,7 +160,9 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((BEGUN, server(b"hello", captured=False), SERVER_GOES), {"answered"}),
     ],
 )
-def test_the_end_that_left_before_the_end_of_a_response_is_reported(steps: tuple[Send, ...], told: set[str]) -> None:
+def test_the_side_that_left_before_the_end_of_a_response_is_reported(
+    steps: tuple[Send, ...], expected: set[str]
+) -> None:
     talk = asked()
     for step in steps:
         step(talk)
@@ -172,4 +174,4 @@ def test_the_end_that_left_before_the_end_of_a_response_is_reported(steps: tuple
         "hung up": flow.hung_up_ns is not None,
         "reused": flow.hung_up_reused,
     }
-    assert {name for name, is_so in found.items() if is_so} == told
+    assert {name for name, is_so in found.items() if is_so} == expected

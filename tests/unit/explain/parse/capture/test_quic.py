@@ -1,4 +1,4 @@
-"""QUIC connections are read from long headers: which packets were answered, and how."""
+"""QUIC connections and their outcomes are found by long headers."""
 
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
@@ -164,7 +164,7 @@ def test_a_capture_that_begins_with_the_servers_answer_has_no_connection() -> No
     assert talk.reader.services() == ()
 
 
-def test_the_same_ports_serve_one_connection_after_the_other() -> None:
+def test_several_connections_on_the_same_ports_are_distinguished() -> None:
     """The client's connection ID distinguishes them, or, if it is empty, a pause longer than any timer."""
     talk = QuicTalk()
     talk.begins(*PTOS)
@@ -177,7 +177,7 @@ def test_the_same_ports_serve_one_connection_after_the_other() -> None:
     assert counts(nameless.reader) == {"connections": 2, "unanswered": 1}
 
 
-def test_memory_is_bounded_and_forgotten_connections_are_counted() -> None:
+def test_memory_is_limited_and_forgotten_connections_are_counted() -> None:
     reader = QuicReader(live_connections=10)
     for number in range(100):
         QuicTalk(reader=reader, port=40_000 + number, now_s=10.0 * number).begins(*PTOS)
@@ -209,8 +209,8 @@ def service_of(*packets: object) -> QuicService:
 
 
 @pytest.mark.parametrize("version", INNER)
-def test_icmp_names_the_connections_that_reached_no_port(version: int) -> None:
-    """The quoted packet may be truncated after the ports (RFC 792). A client that receives ICMP does not try again."""
+def test_icmp_shows_which_connections_are_unreachable(version: int) -> None:
+    """The quoted packet may be truncated after the ports (RFC 792). A client that receives ICMP may not try again."""
     sent = INNER[version] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
     about = bytes(sent)[: len(INNER[version]) + 8]
     refused = service_of(sent, UNREACHABLE[version] / about)

@@ -1,4 +1,4 @@
-"""Counters printed by tools and the kernel get the kernel's names, reading by reading."""
+"""Readings of counters from tools and from /proc are separated, and their counters get the kernel's names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -153,7 +153,7 @@ def test_a_text_is_read_as_readings(parse: Parse, text: str, readings: Sequence[
         assert {key: known[key] for key in expected} == expected
 
 
-def test_an_option_says_that_a_loop_prints_totals() -> None:
+def test_the_argument_relative_overrides_the_guess() -> None:
     assert not any(each.relative for each in nstat.snapshots(CALLS, relative=False))
 
 
@@ -176,7 +176,7 @@ def test_a_wrap_of_a_cpus_32_bits_is_not_a_reset() -> None:
         ("Ipsum", "Ipsum"),
     ],
 )
-def test_the_names_are_those_of_the_kernel(word: str, name: str) -> None:
+def test_nstats_names_become_the_kernels(word: str, name: str) -> None:
     assert kernel_name(word) == name
 
 

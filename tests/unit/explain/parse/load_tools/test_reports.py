@@ -1,4 +1,4 @@
-"""Reports from ab, wrk, wrk2 and h2load become runs: rates, latencies and errors, even if a tool gave up."""
+"""Rates, latencies and errors are read from reports of ab, wrk, wrk2 and h2load, even if the tool gave up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -31,7 +31,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         | {"p50": 20, "p99": 81, "max": 1043, "mean": 24, "connect_max": 1021, "non_2xx": 90, "good_per_s": 9900 / 2.5}
         | {"errors": {"receive": 10, "length": 30}, "failed_share": 0.01, "failed requests": 1},
     ),
-    "ab tells kinds of failures": (
+    "ab's kinds of failures": (
         ab.parse,
         REPORT.replace("0, Receive: 10, Length: 30, Exceptions: 0", "1, Receive: 8, Length: 13, Exceptions: 5"),
         {"errors": {"connect": 1, "receive": 8, "length": 13, "exception": 5}},
@@ -41,7 +41,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         "\n".join(line for line in REPORT.splitlines() if not line.startswith(("   (Connect", "Non-2xx", "Failed"))),
         {"failed_share": 0, "good_per_s": 4000, "good responses per second": None},
     ),
-    "4000 error pages per second are no rate": (
+    "ab with error pages only has no rate": (
         ab.parse,
         REPORT.replace("Non-2xx responses:      90", "Non-2xx responses:      10000"),
         {"requests_per_s": None, "good_per_s": None, "failed_share": 1},
@@ -109,7 +109,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         | {"connect_max": 3.02, "first_byte_mean": 4.02, "requests": 9980, "non_2xx": 40, "failed_share": 60 / 10_000}
         | {"errors": {"errored": 15, "timeout": 5, "status_4xx": 10, "status_5xx": 30}, "good_per_s": 9940 / 0.77126},
     ),
-    "h2load tells percentiles": (
+    "h2load's percentiles": (
         h2load.parse,
         NEW,
         {"p50": 1.10, "p95": 3.50, "p99": 9.25, "mean": 1.25, "deviation": 0.892, "first_byte_p99": 6.01}
@@ -125,18 +125,18 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize(("parse", "text", "told"), CASES.values(), ids=CASES)
-def test_a_report_is_read(parse: Parse, text: str, told: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("parse", "text", "expected"), CASES.values(), ids=CASES)
+def test_a_report_is_read(parse: Parse, text: str, expected: dict[str, Any]) -> None:
     run = parse(text)
     found = {**asdict(run), **run.latency_ms, **{figure.name: figure.value for figure in figures(run)}}
-    for key, value in told.items():
+    for key, value in expected.items():
         assert found.get(key) == (pytest.approx(value) if isinstance(value, float) else value), key
 
 
 @pytest.mark.parametrize(
     ("parse", "report"), [(ab.parse, REPORT), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, OLD)]
 )
-def test_a_report_cut_off_anywhere_gives_a_result(parse: Parse, report: str) -> None:
+def test_a_truncated_report_gives_a_result(parse: Parse, report: str) -> None:
     """Only a text without any of the tool's output is an error."""
     lines = report.splitlines(keepends=True)
     with pytest.raises(MalformedEvidenceError):

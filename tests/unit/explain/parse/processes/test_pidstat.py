@@ -53,7 +53,7 @@ def test_locales_and_options_do_not_change_values(head: str, row: str, columns: 
 
 
 @pytest.mark.parametrize("average", ["Average:", "Moyenne :", "平均时间:"])
-def test_an_average_without_a_header_of_its_own_is_recognised(average: str) -> None:
+def test_an_average_without_its_own_header_is_recognised(average: str) -> None:
     text = f"09:22:19 PM   UID       PID    %CPU  Command\n{average}      33      2093    9.00  nginx\n"
     (sample,) = report(text).samples
     assert (sample.is_average, sample.pid, sample.columns) == (True, 2093, {"%CPU": 9})
@@ -70,13 +70,13 @@ def test_samples_beyond_the_limit_are_counted() -> None:
     header, row = "10:00:00 UID PID %CPU Command\n", "10:00:01 33 7 1.00 nginx\n"
     found = report(header + row * (MAX_SAMPLES + 3))
     assert (len(found.samples), found.omitted_samples) == (MAX_SAMPLES, 3)
-    told = {figure.name: figure.value for figure in figures(found)}
-    assert told["samples beyond the limit, ignored"] == 3
+    shown = {figure.name: figure.value for figure in figures(found)}
+    assert shown["samples beyond the limit, ignored"] == 3
 
 
-def test_figures_show_the_busiest_first_without_the_averages() -> None:
-    told = [(figure.name, figure.value) for figure in figures(report(CPU))]
-    assert told[1:5] == [
+def test_figures_show_the_busiest_process_first_and_leave_averages_out() -> None:
+    shown = [(figure.name, figure.value) for figure in figures(report(CPU))]
+    assert shown[1:5] == [
         ("samples", 3),
         ("processes", 2),
         ("nginx (2093): mean time on a CPU", 41),
@@ -84,7 +84,7 @@ def test_figures_show_the_busiest_first_without_the_averages() -> None:
     ]
 
 
-def test_averages_count_if_there_is_nothing_else() -> None:
+def test_averages_are_used_if_there_are_no_other_samples() -> None:
     """A grep may have kept only averages. Memory is in bytes; long commands are shortened for people, not programs."""
     command = f"nginx: master process /usr/sbin/nginx -c {'x' * 40}"
     average = f"Average:  33  2093  100  512  {command}\n"

@@ -9,7 +9,7 @@ IO = "rchar: 3980\nwchar: 12\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_wri
 
 
 def test_status_is_read_in_bytes() -> None:
-    """The kernel's kB means KiB; a large number of blanks does not take long."""
+    """The kernel's kB means KiB. A value with a million blanks is cut."""
     (process,) = status.snapshots(STATUS)
     assert (process.name, process.pid, process.threads) == ("nginx", 2081, 1)
     assert process.rss_bytes == 81708 * 1024
@@ -36,7 +36,7 @@ def test_several_processes_are_split_at_their_names() -> None:
     assert (first.labels, second.labels) == ((), ("Thu Nov 20", "end"))
 
 
-def test_some_lines_of_status_are_enough() -> None:
+def test_status_may_lack_lines() -> None:
     """A grep in a loop does not print names, so a repeated key begins a reading."""
     first, second = status.snapshots("VmRSS:\t 10 kB\nRssAnon:\t 4 kB\nVmRSS:\t 20 kB\n")
     assert (first.rss_bytes, first.rss_anon_bytes, first.name) == (10240, 4096, None)
@@ -47,8 +47,8 @@ def test_schedstat_is_read_in_seconds() -> None:
     """The kernel counts nanoseconds; the share of waiting refers to the time in which the process was ready, if any."""
     (time,) = schedstat.snapshots(SCHEDSTAT)
     assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
-    told = {figure.name: figure.value for figure in schedstat.figures(time)}
-    assert told["share of its ready time without a CPU"] == pytest.approx(15.277, abs=1e-3)
+    shown = {figure.name: figure.value for figure in schedstat.figures(time)}
+    assert shown["share of its ready time without a CPU"] == pytest.approx(15.277, abs=1e-3)
     names = [figure.name for figure in schedstat.figures(schedstat.snapshots("0 0 0\n")[0])]
     assert names == ["waited for a CPU", "ran on a CPU", "times it got a CPU"]
 

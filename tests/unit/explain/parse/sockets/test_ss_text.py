@@ -1,4 +1,4 @@
-"""Output of ss with any options becomes the same table; other lines are counted and never dropped."""
+"""Output of ss with any options becomes the same table; other lines are counted."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -14,8 +14,8 @@ ESTAB = "ESTAB 0 0 10.0.0.1:80"
 
 # Each row: a table, the position of a socket in it, and some of the socket's values.
 SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
-    "words on a line of their own": (FULL_QUEUE, 0, {"rtt_ms": 0.021, "cwnd": 10, "rb": 131_072, "tb": 4_194_304}),
-    "words of a listener": (FULL_QUEUE, 1, {"state": "LISTEN", "retransmits": (0, 0), "d": 1}),
+    "details on a separate line": (FULL_QUEUE, 0, {"rtt_ms": 0.021, "cwnd": 10, "rb": 131_072, "tb": 4_194_304}),
+    "details of a listener": (FULL_QUEUE, 1, {"state": "LISTEN", "retransmits": (0, 0), "d": 1}),
     "one line per socket": (
         SLOW_READERS,
         0,
@@ -27,19 +27,19 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
             "retransmits": (0, 7),
         },
     ),
-    "nothing was sent again": (
+    "no retransmissions": (
         SLOW_READERS,
         1,
         {"is_persisting": False, "sndbuf_limited_ms": 500, "rwnd_limited_ms": None},
     ),
     # Without -i and -m, the round trip is missing and not 0.
-    "not asked for": (f"{ESTAB} 10.0.0.2:5", 0, {"rtt_ms": None, "retransmits": None, "memory": {}}),
+    "no details requested": (f"{ESTAB} 10.0.0.2:5", 0, {"rtt_ms": None, "retransmits": None, "memory": {}}),
     "words of ss in a process's name": (
         f'{ESTAB} 10.0.0.2:5 users:(("a cwnd:9 b",pid=7,fd=3)) cwnd:10',
         0,
         {"cwnd": 10},
     ),
-    # A newer ss prints words that are unknown here, and broken ones do no harm.
+    # Newer releases of ss print unknown words; broken ones are ignored.
     "unknown words": (
         f"{ESTAB} 10.0.0.2:5 cubic novel:(a,b) rtt:x/y busy:ms skmem:(rb,zz7) cwnd:10",
         0,
@@ -122,7 +122,7 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
     ]
 
 
-def test_a_full_queue_of_a_unix_domain_socket_is_seen() -> None:
+def test_a_full_queue_of_a_unix_domain_socket_is_read() -> None:
     """PHP-FPM listens on such a socket; it does not count as a TCP socket."""
     table = parse(
         "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
