@@ -68,7 +68,7 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.PATH_LOSS: CauseText(
         name="Packets are lost",
-        next_step="capture the same connections at both ends to see where packets vanish, and look for drops in "
+        next_step="capture the same connections at both ends to see where packets are lost, and look for drops in "
         "ip -s -s link and ethtool -S.",
     ),
     Cause.EVENT_LOOP_STALL: CauseText(

@@ -328,7 +328,7 @@ CASES: Final[Rows] = {
         row(
             "closed windows",
             FOUND,
-            "for 1: closed their window to 10.0.0.2:8000 in 2 connections, for 7.5 s altogether",
+            "for 1: closed their window to 10.0.0.2:8000 in 2 connections, for 7.5 s in total",
             legs({"zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
         row(

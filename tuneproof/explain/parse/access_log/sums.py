@@ -127,7 +127,7 @@ class ShortBodies:
         if record.status != _OK or record.body_bytes is None or record.request is None:
             return
         method, _, rest = record.request.partition(" ")
-        # A HEAD has no body by nature: RFC 9110, 9.3.2.
+        # A response to HEAD has no body: RFC 9110, 9.3.2.
         if method != "GET":
             return
         uri = rest.partition(" ")[0].partition("?")[0]
