@@ -69,7 +69,7 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
 
 
 def test_every_request_on_a_connection_is_reported() -> None:
-    """The report also contains that the client closed the connection."""
+    """The report also shows that the client closed the connection."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
         (200, 7, 5),
@@ -383,7 +383,7 @@ def test_the_number_of_simultaneous_connections_is_limited() -> None:
 
 @pytest.mark.parametrize("at_once", [0, 1])
 def test_established_connections_that_stay_open_do_not_count_towards_the_limit(at_once: int) -> None:
-    """All connections are open at the end, even if each waits for the response of the one before."""
+    """All connections are open at the end, even if each starts after the previous one's response."""
     waiting = Waiting(OK)
     with standing(waiting, Flow(connections=6, at_once=at_once, then=(Step.STAY,))) as end:
         assert waiting.open == len(waiting.received) == 6

@@ -42,7 +42,7 @@ def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: 
 
 
 def test_ab_gets_all_settings_of_the_load() -> None:
-    """It prints no progress, continues after resets, and writes the times to a file. Keepalive is optional."""
+    """The options silence progress, continue after resets, and write the times to a file. Keepalive is optional."""
     assert ab_command(AB, times=Path("/t/times.tsv")) == [
         *("ab", "-q", "-r", "-n", "1000", "-c", "100", "-s", "30", "-g", "/t/times.tsv"),
         URL,
@@ -74,7 +74,7 @@ def test_wrk_has_at_most_as_many_threads_as_cpus_and_connections(monkeypatch: py
     ],
 )
 def test_an_incomplete_load_or_an_unknown_tool_is_rejected(load: Tool, reason: str) -> None:
-    """The numbers have no defaults."""
+    """The number of requests or seconds has no default."""
     with pytest.raises(ValueError, match=reason):
         run(load)
 

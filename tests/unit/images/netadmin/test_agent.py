@@ -215,7 +215,7 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_half_open_connections_come_from_a_separate_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error in this process is returned as its own error."""
+    """An error in that process keeps its message."""
 
     def flood(address: str, *, port: int, count: int) -> HalfOpened:
         if port != 8000:

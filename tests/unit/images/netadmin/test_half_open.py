@@ -64,7 +64,7 @@ def test_a_full_subnet_has_no_source() -> None:
 
 
 def test_every_frame_is_a_syn_to_the_server() -> None:
-    """It has no other flag and no data, and its checksums are correct."""
+    """The frame has no other flag and no data, and its checksums are correct."""
     (frame,) = frames(["172.18.255.254"], count=1)
     assert (frame.src, frame.dst) == (OWN_MAC, SERVER_MAC)
     assert (frame[IP].src, frame[IP].dst) == ("172.18.255.254", "172.18.0.3")

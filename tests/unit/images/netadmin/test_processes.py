@@ -16,7 +16,7 @@ from tuneproof.lab.protocol.observer import WorkerTexts
 
 
 def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
-    """They are in numeric order. A worker that shuts down is a worker, too; a cache manager is not."""
+    """Process ids are in numeric order. A worker that shuts down is a worker, too; a cache manager is not."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -45,7 +45,7 @@ def test_a_process_that_ends_while_it_is_read_is_left_out(
 
 
 def test_a_missing_kernel_feature_is_an_error_and_not_an_ended_process(proc: Proc) -> None:
-    """On a kernel without scheduler statistics, there must not seem to be no workers."""
+    """A kernel without scheduler statistics must not look like an nginx without workers."""
     proc.add_nginx()
     (proc.folder / "9" / "schedstat").unlink()
     with pytest.raises(FileNotFoundError, match="schedstat"):

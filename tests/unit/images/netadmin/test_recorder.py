@@ -82,7 +82,7 @@ def test_a_file_without_a_record_of_this_process_is_reported(record: bytes, erro
 
 
 def test_a_process_that_has_ended_or_has_no_record_is_reported(tmp_path: Path) -> None:
-    """This must not count as an empty record."""
+    """Neither counts as an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
     canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()

@@ -1,1 +1,1 @@
-"""Tests of tuneproof.lab.subject: the subject's configuration."""
+"""Tests of tuneproof.lab.subject: nginx containers."""
