@@ -11,7 +11,7 @@ from typing import Any, Final
 import docker
 
 from tests.support.places import CHECKOUT
-from tuneproof.cli.suite import WITHOUT_HYPOTHESIS
+from tuneproof.cli.suite import FEWER_PLUGINS
 from tuneproof.lab.engine.labels import LEASE, PROJECT_FILTER, SESSION
 
 # One claim with one arm: the shortest run that uses everything.
@@ -36,7 +36,7 @@ def start_pytest(
             interpreter,
             "-m",
             "pytest",
-            *WITHOUT_HYPOTHESIS,
+            *FEWER_PLUGINS,
             "-p",
             "no:cacheprovider",
             "--results",

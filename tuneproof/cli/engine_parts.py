@@ -36,7 +36,7 @@ def choose(arguments: Sequence[str]) -> int:
 
     Returns: 0; or pytest's status, after its message about wrong usage or an empty selection.
     """
-    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *arguments, "--collect-only", "-q", "--no-header")
+    words = ("tests/scenarios", *suite.FEWER_PLUGINS, *arguments, "--collect-only", "-q", "--no-header")
     looked = subprocess.run(suite.pytest_command(words), check=False, capture_output=True, text=True)
     if looked.returncode:
         sys.stdout.write(looked.stdout)
@@ -49,7 +49,7 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
     folder = plan.folder / folder_of(engine, part)
     cells = [word for cell in plan.cells for word in ("--cell", cell)]
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
-    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "--no-header", "--no-summary")
+    words = ("tests/scenarios", *suite.FEWER_PLUGINS, *plan.arguments, *own, "--no-header", "--no-summary")
     with subprocess.Popen(
         suite.pytest_command(words),
         env=dict(plan.environments[engine]),

@@ -42,7 +42,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str | list[str]]:
 
 
 PYTEST = [sys.executable, "-m", "fixtures.as_pytest"]
-PLAIN = suite.WITHOUT_HYPOTHESIS
+PLAIN = suite.FEWER_PLUGINS
 
 
 @pytest.fixture
