@@ -110,7 +110,7 @@ def _audit(options: argparse.Namespace) -> int:
         new = without_old(audited, found)
         show(render(new, width=shutil.get_terminal_size().columns, details=options.details, patches=not options.patch))
         if old := sum(not one.is_new for one in found):
-            show(f"\n{count(old, 'finding')} more in {options.baseline}.")
+            show(f"\n{count(old, 'more finding')} in {options.baseline}.")
     else:
         _show_as(options.format, audited, found, has_baseline=known is not None)
     if options.patch:

@@ -247,9 +247,9 @@ def _arrived_events(seen: CountedObservation, route: Route) -> float:
 
 def _held(metrics: Mapping[str, Metric]) -> str:
     arrived = {protocol: metrics.get(name) for name, protocol in ARRIVED_OVER.items()}
-    told = [f"{events:g} over {protocol}" for protocol, events in arrived.items() if events is not None]
+    shares = [f"{events:g} of {EVENTS} over {protocol}" for protocol, events in arrived.items() if events is not None]
     is_whole = all(events in {None, EVENTS} for events in arrived.values())
-    return "" if is_whole else f"of {EVENTS} events arrive {', '.join(told)}"
+    return "" if is_whole else f"events that arrive: {', '.join(shares)}"
 
 
 def _turn_bytes(seen: CountedObservation, route: Route) -> float:

@@ -109,7 +109,7 @@ def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab,
     status, out = audited(lab, *known)
     assert status == 0
     assert "client_header_buffer_size" not in out
-    assert "4 findings more in known.json." in out
+    assert "4 more findings in known.json." in out
     config.write_text(MAIN.replace("http {", "http {\n  send_timeout 2;"), encoding="utf-8")
     status, out = audited(lab, *known, "--format", "github")
     assert status == 1

@@ -69,7 +69,7 @@ def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, la
 
 def test_for_a_configuration_alone_audit_is_suggested(folder: Path, lab: Lab) -> None:
     (folder / "site.conf").write_text("events {}\nhttp { server { listen 80; } }\n")
-    hint = "audit FILE says what to change"
+    hint = "These are configurations. To check one: ./lab audit FILE"
     assert hint in lab("explain", "site.conf").out
     assert hint not in lab("explain", "site.conf", "log").out
 

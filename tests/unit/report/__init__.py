@@ -1,1 +1,1 @@
-"""Tests of tuneproof.report: a run's verdicts, as people read them."""
+"""Tests of tuneproof.report: results in files, tables, pages and charts."""

@@ -42,7 +42,7 @@ def refusal(tmp_path: Path, text: str) -> BadInputError:
 
 
 def test_a_valid_document_is_accepted(tmp_path: Path) -> None:
-    """So is one from before links were shaped: it has the same format version."""
+    """This one is from before links were shaped, which did not change the format's version."""
     (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
     assert load(tmp_path) == load(tmp_path / "results.json")
     assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
@@ -151,7 +151,7 @@ def test_results_in_another_format_version_are_not_called_damaged(tmp_path: Path
 
 
 def test_merged_results_record_which_run_decided_which_cell(tmp_path: Path) -> None:
-    """Values that a run lacks are unknown."""
+    """A missing time is read as None."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")

@@ -42,7 +42,7 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
 
 
 def test_the_list_of_verdicts_equals_the_approved_one(small: Results, snapshot: SnapshotAssertion) -> None:
-    """The list has a line for each claim, below the machine; undecided claims are repeated with their reasons."""
+    """Claims are below their scenario and version; contradicted and undecided ones are repeated with an explanation."""
     assert render_table(small.cells, color=False, seconds=small.seconds) == snapshot
 
 

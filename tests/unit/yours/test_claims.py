@@ -76,7 +76,7 @@ def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
     assert claim.moderator is not None
     over = {"arrived_over_http1": 10, "arrived_over_http2": 20}
     assert claim.moderator({"yours": streamed(10, **over).figures}) == (
-        "of 20 events arrive 10 over HTTP/1.1, 20 over HTTP/2"
+        "events that arrive: 10 of 20 over HTTP/1.1, 20 of 20 over HTTP/2"
     )
     assert claim.moderator({"yours": streamed(20, arrived_over_http1=20).figures}) == ""
     patch = claims.delivers_events("root", route, ARMS, CHANGE)

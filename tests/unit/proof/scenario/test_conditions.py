@@ -73,7 +73,7 @@ def test_every_claim_with_a_condition_is_covered() -> None:
 
 
 def test_the_prediction_for_a_million_connections_is_reported_with_the_memory_of_one_client() -> None:
-    """The moderator gets the arm's figures in a result."""
+    """The moderator computes it from the arm's figures, as they are in a result."""
     claim = claim_of("connection_capacity/million_idle_connections_fit")
     assert claim.moderator is not None
     observed = [*held(1000, 4000), *held(1100, 5000), replace(held(1200, 6000)[0], client_rss_bytes=201_000_000)]

@@ -57,7 +57,7 @@ def waited(
 
 
 def test_the_lab_waits_until_no_more_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lab does not know their number: one per CPU of the machine, or a fixed one."""
+    """Their number is not known before: one per CPU of the machine, or a fixed one."""
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     assert waited(0, 1, 2, 2) == 2
     assert waited(90, 90, 90, *[100] * 5) == 100, "a large number may pause while it starts"

@@ -111,7 +111,7 @@ OLD, NEW = "1.26", "1.30"
 def test_the_expectation_of_a_claim_depends_on_version_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """There is none if hosts may differ, or on a network that the claim does not cover. Expired claims are refuted."""
+    """If hosts may differ, or the claim does not cover the network, there is none. Expired claims should be refuted."""
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 

@@ -9,7 +9,7 @@ from tests.support.canned_turns import raw_worker
 
 
 def test_a_curve_shows_the_share_of_requests_that_took_at_most_that_long() -> None:
-    """An arm's trials are pooled, except for void ones. A percentile is the smallest value that reaches it."""
+    """An arm's trials are pooled, except for void ones. Percentiles are measured values, without interpolation."""
     evidence = files(
         trial("a", 1, stall(fast_ms=[30.0, 10.0])),
         trial("a", 2, stall(fast_ms=[20.0, 1000.0])),

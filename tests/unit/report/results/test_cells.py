@@ -49,7 +49,7 @@ CELL: dict[str, Any] = a_cell().to_json() | {
 
 
 @pytest.mark.parametrize("effect", [EFFECT, EFFECT | {"form": "same"}, EFFECT | {"form": "order"}, SHARE], ids=repr)
-def test_a_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
+def test_a_cell_is_the_same_after_conversion_to_json_and_back(effect: dict[str, Any]) -> None:
     cell = Cell.from_json(CELL | {"effect": effect})
     assert json.loads(json.dumps(cell.to_json())) == CELL | {"effect": effect}
     assert Cell.from_json(cell.to_json()) == cell

@@ -38,7 +38,7 @@ def test_merged_shards_have_all_cells_in_the_given_order(tmp_path: Path) -> None
 
 
 def test_a_single_run_is_not_changed_and_merging_no_runs_is_an_error(tmp_path: Path) -> None:
-    """A report of one run does not mention merging; a document needs at least one machine."""
+    """A report of one run does not mention merging."""
     only = written(tmp_path, a_cell())
     assert merge([only]) is only
     with pytest.raises(ValueError, match="nothing to merge"):
@@ -100,7 +100,7 @@ def test_runs_with_different_rules_are_rejected(tmp_path: Path, changes: dict[st
 
 
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
-    """The shard's cells are not in the table, and nothing else would show that. Without shards, none is missing."""
+    """Nothing else would show that its results are not in the table. Without shards, none is missing."""
     assert remarks(written(tmp_path / "1", a_cell(), options=shard("1/2"))) == (
         "Not all shards are here; missing: 2/2.",
     )
