@@ -112,7 +112,7 @@ def test_an_expected_failure_is_one_message_with_its_status(
 def test_a_user_without_a_home_folder_gets_the_root_folder(
     command: Callable[[Command], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In many containers, the user's number has no name, and libraries fail without a home folder."""
+    """In many containers, the user's id has no name, and libraries fail without a home folder."""
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", Mock(side_effect=KeyError))
     command(lambda _: len(str(Path.home())))

@@ -17,7 +17,7 @@ WITHOUT_REQUESTS = tuple(replace(IDLE, worker=number, iterations=0, histogram={}
 
 
 def test_the_diagnosis_contains_the_finding_the_remedy_and_what_is_ruled_out() -> None:
-    """Healthy and idle workers have a line, too."""
+    """Without a problem, its line states whether nginx had anything to do."""
     lines = list(diagnosis(loops(SECOND, IDLE)))
     assert lines[0] == (
         "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "

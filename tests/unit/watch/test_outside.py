@@ -44,7 +44,7 @@ def test_lateness_of_all_connections_separates_none(everywhere: float) -> None:
     assert sum(parted) <= 10
 
 
-def test_if_the_machine_makes_all_connections_late_the_later_ones_are_separated() -> None:
+def test_if_the_machine_makes_all_connections_late_those_of_a_stalled_worker_are_separated() -> None:
     """On a machine short of CPU, no response is prompt; a stalled worker's responses take several times as long."""
     prompt, late = [[0.045] * 47] * 5, [[0.190] * 20] * 7
     assert split([*prompt, *late]).late_connections == 7
