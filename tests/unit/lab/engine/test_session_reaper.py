@@ -33,7 +33,7 @@ def received(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_session_that_ends_normally_notifies_the_reaper_and_waits(engine: str, named: str, received: Path) -> None:
     session = Session()
     with reaper(session, engine=engine):
-        assert not received.exists(), "the pipe is open as long as the session lives"
+        assert not received.exists(), "the pipe is open until the session ends"
     assert received.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}{named}\ndone"
 
 

@@ -122,7 +122,7 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
     outcome = plan.run(stage_with(client, prober), label="a-b2")
     assert (outcome.measuring_s, outcome.steal_pct, outcome.files) == (2, 3, {})
     assert (outcome.record.turns, outcome.record.written_bytes) == (None, None)
-    assert plan.metrics([plan.observe(outcome)])["worker1_lag_p50_ms"] == 7, "the prober's"
+    assert plan.metrics([plan.observe(outcome)])["worker1_lag_p50_ms"] == 7, "the lags are those of the prober"
     for program in (client, prober):
         (spec,) = program.specs
         assert (spec.address, spec.port, spec.trial) == ("172.18.0.7", 8080, "a-b2")
