@@ -223,7 +223,7 @@ def _proposed(name: str) -> int:
     try:
         with bounded(_RUN_CPU_S):
             proposal = propose(Wanted(configuration=name, version="1.22"))
-        show("\n".join((*(arm.name for arm in proposal.scenario.arms), *proposal.told)))
+        show("\n".join((*(arm.name for arm in proposal.scenario.arms), *proposal.notes)))
     except TuneproofError as error:
         say(str(error))
         return error.exit_status

@@ -24,7 +24,7 @@ from tuneproof.report.html import write_report
 from tuneproof.report.results.run_file import ResultsWriter, load
 from tuneproof.report.terminal.progress import ProgressLine
 from tuneproof.wording import count
-from tuneproof.yours.compared import told
+from tuneproof.yours.compared import reported
 from tuneproof.yours.grounds import Grounds, grounds
 from tuneproof.yours.proposal import DEFAULT_MAIN, Prepared, Wanted, prepare
 from tuneproof.yours.routes import probes_of
@@ -154,13 +154,13 @@ def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
         ]
     number = len(found.comparisons)
     compared = f"{title}: {count(number, 'comparison')} in {ROUNDS} rounds, --seed {seed}"
-    differences = list(told(found.comparisons)) or [f"no difference found in {count(number, 'comparison')}"]
+    differences = list(reported(found.comparisons)) or [f"no difference found in {count(number, 'comparison')}"]
     void = [f"something at {where} was not compared: {why}" for where, why in found.void.items()]
     return [compared, "", *differences, "", *void]
 
 
 def _made(asked: _Asked) -> list[str]:
-    return ["Added for the lab:", *(f"  {line}" for line in asked.prepared.told), ""] if asked.prepared.told else []
+    return ["Added for the lab:", *(f"  {line}" for line in asked.prepared.notes), ""] if asked.prepared.notes else []
 
 
 def _document(found: Compared, seed: int) -> dict[str, Any]:

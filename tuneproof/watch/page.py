@@ -44,6 +44,6 @@ def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -
         yaxis={"title": "iteration, ms", "type": "log"},
         yaxis2={"title": "busy, %", "overlaying": "y", "side": "right", "range": [0, 105]},
     )
-    told = escape("\n".join([*diagnosis, *recording.notes]))
+    text = escape("\n".join([*diagnosis, *recording.notes]))
     chart: str = figure.to_html(full_html=False, include_plotlyjs=True)
-    write_text(file, f"{_HEAD}<h1>nginx event loops</h1><pre>{told}</pre>{chart}</html>")
+    write_text(file, f"{_HEAD}<h1>nginx event loops</h1><pre>{text}</pre>{chart}</html>")

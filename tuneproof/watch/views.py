@@ -67,8 +67,8 @@ class LiveTable:
 def plain_line(second: LoopSecond) -> str:
     """Return a second in words."""
     loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
-    told = "".join(f"; longest: {describe(each)}" for each in longest(second.long)[:1])
-    return f"{second.at_s:.0f} s, worker {second.worker}: {figures_of(loop)}{told}"
+    detail = "".join(f"; longest: {describe(each)}" for each in longest(second.long)[:1])
+    return f"{second.at_s:.0f} s, worker {second.worker}: {figures_of(loop)}{detail}"
 
 
 def _worst(made: tuple[LoopSecond, ...]) -> list[LoopSecond]:

@@ -38,7 +38,7 @@ class Absent:
         return replace(needs, folders=(*needs.folders, *folders), made={**needs.made, **self.files})
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """The additions in words."""
         return tuple(f"{line}  # used in your files, and defined nowhere in them" for line in self.lines)
 

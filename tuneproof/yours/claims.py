@@ -267,14 +267,14 @@ def _unanswered(metrics: Mapping[str, Metric], route: Route) -> str:
 
 def _refused(figures: Mapping[str, Metric], route: Route) -> str:
     """Return, in words, how many requests were rejected, and which directives may have rejected them."""
-    told = []
+    refusals = []
     for name, number in figures.items():
         if name.startswith("status_") and number:
             status = int(name.removeprefix("status_"))
             behind = [f"{said.name} ({said.file}:{said.line})" for said in refusers(status, route.proxied.target.block)]
             by = f", perhaps by {' or '.join(behind)}" if behind else ""
-            told.append(f"{number:g} times {status or 'no answer'}{by}")
-    return "; ".join(told)
+            refusals.append(f"{number:g} times {status or 'no answer'}{by}")
+    return "; ".join(refusals)
 
 
 def unique(names: Sequence[str]) -> list[str]:

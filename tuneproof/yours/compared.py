@@ -105,7 +105,7 @@ def _assessed(name: str, before: Sequence[float], after: Sequence[float]) -> Ass
     return found
 
 
-def told(found: Sequence[Comparison]) -> Iterator[str]:
+def reported(found: Sequence[Comparison]) -> Iterator[str]:
     """Yield the differences in words, the largest first; a difference at several places is reported once."""
     alike: dict[tuple[str, str, str], list[Comparison]] = {}
     for one in sorted((one for one in found if one.differs), key=lambda one: -one.times):

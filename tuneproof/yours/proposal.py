@@ -121,7 +121,7 @@ class Proposal:
     packages: tuple[str, ...] = ()  # packages with further modules for the lab's nginx
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """The choices and the additions, in words."""
         return self.chosen + self.around + self.left_out
 
@@ -144,7 +144,7 @@ class Prepared:
     subject: Subject  # the nginx that runs with it
     standin: Backend  # for all of its upstreams
     routes: tuple[Route, ...]  # one to each kind of proxied location
-    told: tuple[str, ...]  # as in a Proposal
+    notes: tuple[str, ...]  # as in a Proposal
     packages: tuple[str, ...]  # as in a Proposal, too
 
 
@@ -235,7 +235,7 @@ class _Proposer:
         self._probe_port = next(port for port in range(_FIRST_PROBE_PORT, 1 << 16) if port not in taken)
         self._places = places.with_lines([probe_server(self._probe_port), *absent.lines])
         changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
-        self._changes: Changes = replace(changes, told=(*absent.told, *changes.told))
+        self._changes: Changes = replace(changes, notes=(*absent.notes, *changes.notes))
         all_routes = routes_of(found.facts, location=wanted.location, host=wanted.host)
         kinds = one_of_each_kind([route for route in all_routes if isinstance(route, Route)])
         self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
@@ -289,7 +289,7 @@ class _Proposer:
             subject=self._yours,
             standin=self._standin(),
             routes=tuple(self._routes),
-            told=self._around(),
+            notes=self._around(),
             packages=self._packages(),
         )
 
@@ -304,9 +304,9 @@ class _Proposer:
 
     def _around(self) -> tuple[str, ...]:
         """Return the additions around the files, in words."""
-        return (*self._stand_ins, *self._changes.told, *self._told_of_modules(), *self._peers.left_out)
+        return (*self._stand_ins, *self._changes.notes, *self._notes_on_modules(), *self._peers.left_out)
 
-    def _told_of_modules(self) -> Iterator[str]:
+    def _notes_on_modules(self) -> Iterator[str]:
         if self._wanted.image:
             yield from (f"{name}: the image must have this module" for name in self._needs.modules)
         for used in self._modules:
@@ -478,7 +478,7 @@ class _Proposer:
                 entries={entry: place for place, entry in entries_of(self._audit.facts).items()},
                 workers_are_root="root" in self._needs.accounts[:1],
                 is_part=self._audit.facts.configuration.is_fragment,
-                told=self._changes.told,
+                notes=self._changes.notes,
             ),
         )
 

@@ -27,7 +27,7 @@ class Changes:
     """The differences from the user's files."""
 
     edits: tuple[Edit, ...]  # changes in the files
-    told: tuple[str, ...]  # all changes and additions, in words
+    notes: tuple[str, ...]  # all changes and additions, in words
 
 
 def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
@@ -40,20 +40,20 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
         raise BadInputError("there is no http{} in it: only HTTP is tested", remedy="name a configuration with servers")
     edits: list[Edit] = []
     # This comes first, since the screen shows only three changes.
-    told = [*_lowered(configuration)]
+    notes = [*_lowered(configuration)]
     if not configuration.is_fragment:
         edits.append(Insert(after=http, text=probe_server(probe_port)))
-        told.append(f"{http.file}:{http.line}: a server for probes on port {probe_port}")
+        notes.append(f"{http.file}:{http.line}: a server for probes on port {probe_port}")
     if needs.starts_in_background is not None:
         edits.append(Replace(old=needs.starts_in_background, text="daemon off;"))
-        told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
+        notes.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
     for said in configuration.main.local("master_process"):
         if said.value == "off":
             edits.append(Replace(old=said, text="master_process on;"))
-            told.append(f"{said.file}:{said.line}: master_process on, for reloads and fresh workers")
-    told += [f"{path}: created, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
-    told += [f"account and group {name}: created if missing" for name in needs.accounts]
-    return Changes(edits=tuple(edits), told=tuple(told))
+            notes.append(f"{said.file}:{said.line}: master_process on, for reloads and fresh workers")
+    notes += [f"{path}: created, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
+    notes += [f"account and group {name}: created if missing" for name in needs.accounts]
+    return Changes(edits=tuple(edits), notes=tuple(notes))
 
 
 def _lowered(configuration: Configuration) -> Iterator[str]:

@@ -161,9 +161,9 @@ def stream(route: Route) -> Script:
         before = _written(rig)
 
         def are_written() -> bool:
-            told = _streaming(rig)
-            if sum(one.written for one in told) - before == len(asked):
-                return not any(one.unacknowledged_bytes for one in told)
+            streams = _streaming(rig)
+            if sum(one.written for one in streams) - before == len(asked):
+                return not any(one.unacknowledged_bytes for one in streams)
             return any(one.end or one.status not in {0, _OK} for one in rig.arrived())
 
         rig.open_streams(*asked, port=route.port)

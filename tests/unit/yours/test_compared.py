@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tuneproof.lab.load.counted import Figures
-from tuneproof.yours.compared import Comparison, compared, told
+from tuneproof.yours.compared import Comparison, compared, reported
 from tuneproof.yours.looks import FIGURES
 
 ROUNDS = 5
@@ -81,7 +81,7 @@ def test_the_largest_difference_comes_first_and_equal_ones_are_reported_once() -
         *compared("http://c/", [{"status: 200": 3}] * 5, [{"status: 400": 3}] * 5),
         *compared("http://c/", [{"kept": 1}] * 5, [{"kept": 1}] * 5),
     ]
-    assert list(told(found)) == [
+    assert list(reported(found)) == [
         "status: 200 -> 400\n  at http://c/",
         "memory of a worker at its start: 1 MiB -> 3 MiB (3x)\n  at w",
         "header x: 1 -> 2\n  at http://a/ and 1 more",

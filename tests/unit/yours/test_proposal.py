@@ -175,7 +175,7 @@ def test_places_that_are_not_tested_are_reported(
 )
 def test_what_the_lab_adds_is_reported(tmp_path: Path, text: str, line: str) -> None:
     found = proposed(tmp_path, http(text))
-    assert line in found.told
+    assert line in found.notes
     assert "root_connects_every_time" in [claim.name for claim in found.scenario.claims]
 
 
@@ -241,14 +241,14 @@ def test_packaged_modules_are_in_the_image_and_loaded(tmp_path: Path) -> None:
     found = proposed(tmp_path, files)
     assert found.packages == ("libnginx-mod-http-echo", "libnginx-mod-http-geoip2")
     loaded = f"ngx_http_geoip2_module.so: loaded for geoip2 ({tmp_path}/nginx.conf:5)"
-    assert [line for line in found.told if "_module.so" in line] == [loaded]
+    assert [line for line in found.notes if "_module.so" in line] == [loaded]
     own = found.scenario.arms[0].subject.own
     assert own is not None
     assert b"-g 'load_module /usr/lib/nginx/modules/ngx_http_geoip2_module.so; daemon off;'" in own.files[own.script]
     assert own.files["/geo.mmdb"].startswith(b"\0\0\1")
     elsewhere = proposed(tmp_path, files, image="i")
     assert elsewhere.packages == ()
-    assert "modules/ngx_http_echo_module.so: the image must have this module" in elsewhere.told
+    assert "modules/ngx_http_echo_module.so: the image must have this module" in elsewhere.notes
 
 
 LIMITED = "location /login { limit_req zone=a; proxy_pass http://127.0.0.1:9000; }\n"
@@ -258,18 +258,18 @@ def test_a_place_without_limits_is_tested_first_among_equivalent_ones(tmp_path: 
     """Rejected requests show nothing about connections. If all places have a limit, it is reported."""
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
-    [line] = [line for line in alone.told if "tested with limit_req (" in line]
+    [line] = [line for line in alone.notes if "tested with limit_req (" in line]
     assert line.endswith("in effect, each request from a different address")
     asked = proposed(
         tmp_path, http(f"server {{ listen 80;\n{LIMITED.replace('limit_req zone=a', 'auth_request /a')}}}")
     )
-    assert any(line.endswith("in effect; --location PATH tests another") for line in asked.told)
+    assert any(line.endswith("in effect; --location PATH tests another") for line in asked.notes)
     by_header = zone.replace("$binary_remote_addr", "$http_x_api_key")
     [line] = proposed(tmp_path, http(f"{by_header}server {{ listen 80;\n{LIMITED}}}")).chosen[-1:]
     assert line.endswith("; limit_req zone=a counts none of these requests, since its key is empty")
     other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
     found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))
-    assert not any("tested with limit_req" in line for line in found.told)
+    assert not any("tested with limit_req" in line for line in found.notes)
     assert [arm.name for arm in found.scenario.arms if arm.name.endswith("-requests")] == ["root-requests"]
 
 
@@ -296,7 +296,7 @@ def test_large_responses_are_not_tested_if_a_cache_answers(tmp_path: Path, cache
     names = [claim.name for claim in found.scenario.claims]
     assert "root_connects_every_time" in names
     assert ("root_slow_reader_is_bounded" in names) != is_skipped
-    assert any("large responses, since a cache answers (proxy_cache at" in line for line in found.told) == is_skipped
+    assert any("large responses, since a cache answers (proxy_cache at" in line for line in found.notes) == is_skipped
 
 
 def test_a_master_process_is_always_enabled(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_master_process_is_always_enabled(tmp_path: Path) -> None:
     own = found.scenario.arms[0].subject.own
     assert own is not None
     assert b"master_process on;" in own.files["/etc/nginx/nginx.conf"]
-    assert any(line.endswith("nginx.conf:3: master_process on, for reloads and fresh workers") for line in found.told)
+    assert any(line.endswith("nginx.conf:3: master_process on, for reloads and fresh workers") for line in found.notes)
 
 
 def test_stand_in_values_are_in_the_files_of_a_tested_template(tmp_path: Path) -> None:
@@ -315,13 +315,13 @@ def test_stand_in_values_are_in_the_files_of_a_tested_template(tmp_path: Path) -
     own = found.scenario.arms[0].subject.own
     assert own is not None
     assert b"server { listen 8080; location / { proxy_pass http://backend; } }" in own.files.values()
-    assert {"${PORT}: 8080", "${API_HOST}: backend"} <= set(found.told)
+    assert {"${PORT}: 8080", "${API_HOST}: backend"} <= set(found.notes)
 
 
 def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
     """The user may have meant another location."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"
-    lines = proposed(tmp_path, http(text), location="/nope").told
+    lines = proposed(tmp_path, http(text), location="/nope").notes
     assert "--location /nope: nginx takes location / for it" in lines
     with pytest.raises(BadInputError, match="--location /nope: no location takes it"):
         proposed(tmp_path, http(text.replace("location /", "location /a")), location="/nope")

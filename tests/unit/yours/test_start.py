@@ -74,8 +74,8 @@ def test_the_labs_server_is_added_to_http_in_any_file(tmp_path: Path) -> None:
     assert (
         text.replace(next(line for line in text.splitlines(keepends=True) if "18080" in line), "") == files["http.conf"]
     )
-    assert any("18080" in line for line in changes.told)
-    assert any("/etc/ssl/a.pem" in line for line in changes.told)
+    assert any("18080" in line for line in changes.notes)
+    assert any("/etc/ssl/a.pem" in line for line in changes.notes)
 
 
 def test_without_http_there_is_nothing_to_test(tmp_path: Path) -> None:
@@ -98,6 +98,6 @@ def test_without_http_there_is_nothing_to_test(tmp_path: Path) -> None:
 )
 def test_a_limit_that_the_lab_does_not_raise_is_reported(directive: str, reported: list[str], tmp_path: Path) -> None:
     found, _ = opened(tmp_path, {"nginx.conf": f"{directive};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
-    lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).told
+    lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).notes
     assert [line.partition("nginx.conf:1: ")[2] for line in lines[: len(reported)]] == reported
     assert len([line for line in lines if directive in line]) == len(reported), "the limit was not reported once"

@@ -49,7 +49,7 @@ class OwnNginx:
     # checks)
     workers_are_root: bool = False
     is_part: bool = False  # Whether the files are only part of a configuration
-    told: tuple[str, ...] = ()  # How the lab's files differ from the given configuration, in words
+    notes: tuple[str, ...] = ()  # How the lab's files differ from the given configuration, in words
 
     @property
     def needs_local_standin(self) -> bool:
