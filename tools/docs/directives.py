@@ -5,7 +5,7 @@ from typing import Final
 
 from tools.docs.cells import plain
 from tuneproof.audit.why import reason, to_do, written
-from tuneproof.lines import Line, every_line
+from tuneproof.lines import Concern, Line, every_line
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import head, row
 
@@ -21,9 +21,11 @@ def directive_table(_results: Results, _wanted: str) -> str:
 def _rows() -> Iterator[tuple[str, ...]]:
     for line in every_line():
         for concern in line.audit:
-            yield f"`{written(concern)}`", to_do(concern), _versions(line), plain(reason(line, concern))
+            yield f"`{written(concern)}`", to_do(concern), _versions(line, concern), plain(reason(line, concern))
 
 
-def _versions(line: Line) -> str:
+def _versions(line: Line, concern: Concern) -> str:
     first = line.since or line.version
+    if concern.until:
+        return f"{first} to before {concern.until}" if first else f"before {concern.until}"
     return f"{first} and later" if first else "all"

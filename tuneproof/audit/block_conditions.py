@@ -47,7 +47,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     lost: dict[str, list[str]] = {}
     for one in outer:
         lost.setdefault(f"{one.file}:{one.line}", []).append(one.value)
-    return ", ".join(f"{' '.join(names)} ({place})" for place, names in lost.items())
+    return ", ".join(f"{', '.join(names)} ({place})" for place, names in lost.items())
 
 
 def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> str:

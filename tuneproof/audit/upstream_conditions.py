@@ -12,6 +12,7 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import DEFAULT_SINCE, Target
 from tuneproof.conf.values import is_address, size_bytes, time_ms, whole_number
+from tuneproof.conf.variables import definitions, variables
 from tuneproof.wording import each_once
 
 _TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
@@ -201,6 +202,32 @@ def _speaks_http11(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     return any(one.value == "1.1" for one in said) if said else facts.version_numbers >= DEFAULT_SINCE
 
 
+def _speaks_http10(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether nginx sends this header to an upstream in HTTP/1.0 requests."""
+    for proxied in facts.proxied:
+        block = proxied.target.block
+        is_sent = proxied.target.kind == "proxy" and at in block.in_effect("proxy_set_header")
+        said = block.setting("proxy_http_version")
+        is_old = said.value == "1.0" if said is not None else facts.version_numbers < DEFAULT_SINCE
+        if is_sent and is_old and not block.hides("proxy_http_version"):
+            return True
+    return False
+
+
+def _mixes_slices(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return the module that caches slices under a key without their range; empty if none does."""
+    for proxied in facts.proxied:
+        block, kind = proxied.target.block, proxied.target.kind
+        if block.setting("slice") is not at or block.lacks_includes or not _is_cached(block, kind):
+            continue
+        key = block.setting(f"{kind}_cache_key")
+        # A variable that another directive defines may contain the range.
+        enough = {"slice_range", *(name for _, name in definitions(facts.configuration.main))}
+        if key is None or enough.isdisjoint(variables(key.value)):
+            return kind
+    return ""
+
+
 def _kind(at: Statement | Block) -> str:
     return at.name.partition("_")[0]
 
@@ -272,5 +299,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "cached with cookies": _caches_cookies,
     "headers keep the default buffer": _keeps_default_buffer,
     "refused on x86": _is_refused_on_x86,
+    "HTTP/1.0 to the upstream": _speaks_http10,
     "HTTP/1.1 to the upstream": _speaks_http11,
+    "key without the slice": _mixes_slices,
 }

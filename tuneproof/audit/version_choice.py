@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tuneproof.conf.directives import known, rows_of
 from tuneproof.conf.modules import used_modules
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.conf.variables import definitions, variables
 from tuneproof.nginx_changes import LAB_VERSIONS, STABLE_VERSIONS, VARIABLES, Change, Kind, of_directive
+from tuneproof.nginx_modules import module_of
 from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/switches.html: -V prints the version and the configure arguments.
@@ -25,6 +27,10 @@ _VERIFIED_ALONE: Final = Change(
 )
 _BEGINNINGS: Final = tuple(name for name in VARIABLES if name.endswith("_"))
 _OF_PERL: Final = frozenset({"perl", "perl_set"})
+
+
+# In upstream blocks; of "server", the parameters.
+_FIRST_IN_PLUS: Final = frozenset({"least_time", "resolver", "resolver_timeout", "server", "sticky"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,13 +135,14 @@ def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
 def choose_version(configuration: Configuration) -> Choice:
     """Return the oldest lab version that knows every directive and parameter here; the newest if none does.
 
-    Modules count if they are packaged for some version.
+    Modules count if they are packaged for some version. For nginx Plus, the additions that it had first do not count.
     """
+    is_plus = _is_for_plus(configuration.main)
     needs = [
         *(
             Need(what=concern.what, since=concern.change.version, said=concern.said)
             for concern in concerns(configuration)
-            if concern.change.kind is Kind.NEW
+            if concern.change.kind is Kind.NEW and not (is_plus and _was_in_plus(concern))
         ),
         *(Need(what=used.what, since=used.module.since, said=used.said) for used in used_modules(configuration)),
     ]
@@ -144,6 +151,21 @@ def choose_version(configuration: Configuration) -> Choice:
         if newest is None or as_numbers(newest.since) <= as_numbers(version):
             return Choice(version=version, because=newest if version != LAB_VERSIONS[0] else None)
     return Choice(version=LAB_VERSIONS[-1], because=newest)
+
+
+def _is_for_plus(main: Block) -> bool:
+    """Tell whether a configuration has directives that nginx documents, but that neither it nor a package has."""
+    return any(
+        said.name in known()
+        and not rows_of(said.name)
+        and module_of(said.name, in_stream="stream" in block.path) is None
+        for said, block in main.everything()
+        if not TABLES & set(block.path)
+    )
+
+
+def _was_in_plus(concern: Concern) -> bool:
+    return concern.block.name == "upstream" and concern.change.directive in _FIRST_IN_PLUS
 
 
 def is_in(name: str, block: Block) -> bool:

@@ -1,13 +1,14 @@
 """Facts about a directive or a claim: keep, change or remove it; the verdict on each version; the page about it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.conditions import WHERE
 from tuneproof.audit.recorded import every_recorded
 from tuneproof.conf.directives import Directive, Inheritance, known, rows_of
+from tuneproof.conf.statements import Statement, parse_file
 from tuneproof.errors import BadInputError
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.nginx_changes import BACKPORTED, LAB_VERSIONS, Kind, of_directive
@@ -29,6 +30,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "=next upstream": "the same without `http_5xx`",
     "=zone": "`zone NAME 64k;`",
 }
+_ANY: Final = ".*"
 _GOES_ON: Final = re.compile(r"\w\{found\}")
 
 
@@ -103,9 +105,10 @@ def _of_directive(word: str) -> Iterator[str]:
     for line in every_line():
         for concern in line.audit:
             if word in {*concern.directives, named(concern)}:
+                name = word if word in concern.directives else named(concern)
                 condition = f" ({concern.where})" if concern.where in WHERE else ""
-                what = f"{written(concern)}{condition}: {to_do(concern)}{_since(line)}"
-                yield "\n".join([what, f"  {reason(line, concern)}"])
+                what = f"{written(concern, name)}{condition}: {to_do(concern, name)}{_versions(line, concern)}"
+                yield "\n".join([what, f"  {reason(line, concern, name)}"])
                 yield from _of_claims(line.claim)
 
 
@@ -151,33 +154,62 @@ def named(concern: Concern) -> str:
     return text.partition(" ")[0].replace("{kind}", "proxy") or concern.block
 
 
-def written(concern: Concern) -> str:
-    """Return a row's directive with its arguments or bounds."""
+def written(concern: Concern, name: str = "") -> str:
+    """Return a row's directive with its arguments or bounds; for a regular expression, with arguments that match.
+
+    ``name``: one of its directives (default: the first).
+    """
+    name = name or named(concern)
     if concern.block:
-        return named(concern)
+        return name
     bounds = f" {concern.value}" if concern.value else ""
+    if concern.args == _ANY:
+        return f"{name}{bounds}"
     # Words without regular-expression syntax are literal arguments.
-    words = f" {concern.args}" if concern.args.replace("_", "").replace(" ", "").isalnum() else ""
-    return f"{named(concern)}{words}{bounds}"
+    is_literal = concern.args.replace("_", "").replace(" ", "").isalnum()
+    return f"{name} {concern.args}{bounds}" if is_literal else f"{_example(concern, name)}{bounds}"
 
 
-def to_do(concern: Concern) -> str:
-    """Return the advice on a row's directive: "remove", "add `…`", "change to `…`", or a word for its state."""
+def _example(concern: Concern, name: str) -> str:
+    """Return the first line of the row's examples with its finding; the name alone if no example has that directive."""
+    for text in concern.trips:
+        for said in _everything(parse_file("", text).statements):
+            if said.name == name and re.fullmatch(concern.args, " ".join(said.args), re.DOTALL):
+                return text[said.span.start : said.span.end].rstrip("; ")
+    return name
+
+
+def _everything(statements: Iterable[Statement]) -> Iterator[Statement]:
+    for said in statements:
+        yield said
+        yield from _everything(said.block or ())
+
+
+def to_do(concern: Concern, name: str = "") -> str:
+    """Return the advice on a row's directive: "remove", "add `…`", "change to `…`", or a word for its state.
+
+    ``name``: one of its directives (default: the first).
+    """
     if concern.patch == "":
         return "remove"
     if concern.patch:
         # The audit fills in the name from the user's file.
-        text = _NAMED.get(concern.patch, f"`{concern.patch.replace('{kind}', 'proxy').replace('{arg}', 'NAME')}`")
+        kind = name.partition("_")[0] if concern.directive and name else "proxy"
+        text = _NAMED.get(concern.patch, f"`{concern.patch.replace('{kind}', kind).replace('{arg}', 'NAME')}`")
         return f"{'add' if concern.block else 'change to'} {text}"
     return _WORDS[State(concern.state)]
 
 
-def reason(line: Line, concern: Concern) -> str:
-    """Return the reason; an ellipsis stands for what only a user's file shows, but nothing inside a word."""
-    kind = named(concern).partition("_")[0]
+def reason(line: Line, concern: Concern, name: str = "") -> str:
+    """Return the reason; an ellipsis stands for what only a user's file shows, but nothing inside a word.
+
+    ``name``: one of the row's directives (default: the first).
+    """
+    kind = (name or named(concern)).partition("_")[0]
     return concern.why.format(version=line.version, kind=kind, found="" if _GOES_ON.search(concern.why) else "…")
 
 
-def _since(line: Line) -> str:
+def _versions(line: Line, concern: Concern) -> str:
     first = line.since or line.version
-    return f", since nginx {first}" if first else ""
+    until = f", before nginx {concern.until}" if concern.until else ""
+    return f", since nginx {first}{until}" if first else until

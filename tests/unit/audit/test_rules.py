@@ -41,6 +41,13 @@ def server(inside: str) -> str:
     return f"{UP}server {{ {inside} }}"
 
 
+def test_http_2_to_the_upstream_is_not_among_the_lines_that_the_default_replaces() -> None:
+    found = of(server(f"location / {{ {TO_U} proxy_http_version 2; }}"), version="1.30")
+    (one,) = (one for one in found.advice if one.name == "upstream_keepalive")
+    assert one.state.value == "expired"
+    assert "proxy_http_version" not in one.reason
+
+
 @pytest.mark.parametrize(
     ("name", "found", "expected"),
     [

@@ -46,6 +46,14 @@ def test_a_version_that_the_user_names_takes_precedence(installed: Path) -> None
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 
+def test_additions_that_nginx_plus_had_first_do_not_rule_out_older_versions_for_it() -> None:
+    """The status zone shows that the configuration is for nginx Plus."""
+    upstream = "upstream a { zone a 64k; least_time header; sticky cookie s; resolver 10.0.0.1; server b:1 resolve; }"
+    texts = [f"events {{ }} http {{ {upstream} {more} }}" for more in ("", "server { status_zone a; }")]
+    found = [audit_source(Dump({"nginx.conf": text}, is_complete=True)).choice for text in texts]
+    assert [one.version for one in found if one is not None] == ["1.31", STABLE_VERSIONS[0]]
+
+
 def test_an_installed_release_is_matched_to_a_version_in_the_lab() -> None:
     assert [lab_version(one) for one in ("1.22.1", "1.30.6", "1.24.0", "")] == ["1.22", "1.30", "", ""]
 

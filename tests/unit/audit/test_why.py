@@ -53,6 +53,21 @@ def test_the_source_of_a_directive_from_another_module_is_named(name: str, sourc
     assert source in why(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("fastcgi_buffers", "fastcgi_buffers (headers keep the default buffer): check"),
+        ("fastcgi_buffers", "headers larger than fastcgi_buffer_size"),
+        ("grpc_pass", "use grpc_ssl_server_name on"),
+        ("error_page", "error_page (no such named location): change"),
+        ("proxy_set_header", 'proxy_set_header Host "" (HTTP/1.1 to the upstream): change, before nginx 1.31.4'),
+        ("hash", "hash $request_uri (several servers): check"),
+    ],
+)
+def test_advice_names_the_directive_that_was_asked_for_with_arguments_that_it_concerns(name: str, shown: str) -> None:
+    assert shown in why(name)
+
+
 @pytest.mark.parametrize("word", ["tcp_rmem", "net.ipv4.tcp_rmem", "TCP_RMEM", "reuseport"])
 def test_any_other_word_finds_the_claims_that_contain_it(word: str) -> None:
     found = why(word).splitlines()

@@ -114,7 +114,10 @@ def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
     if proxied.target.kind != "proxy":
         return [upstream.statement if upstream else None]
     headers = [item for item in block.in_effect("proxy_set_header") if item.args[:1] and _is_empty_connection(item)]
-    return [upstream.statement if upstream else None, block.setting("proxy_http_version"), *headers]
+    version = block.setting("proxy_http_version")
+    # Version 2 is not the default.
+    is_default = version is None or version.value == "1.1"
+    return [upstream.statement if upstream else None, version if is_default else None, *headers]
 
 
 def _hides_outer(said: Statement, block: Block) -> bool:
