@@ -44,7 +44,7 @@ class Farm:
     measured: int = 0  # blocks that a lost engine had measured
     cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
     did: list[tuple[str, Part]] = field(default_factory=list)
-    images: list[object] = field(default_factory=list)  # which engines got images, and which images
+    images: list[object] = field(default_factory=list)  # the engines that got images, and then these images
     back: set[str] = field(default_factory=set)  # lost engines that return after others have done the rest
     swept: list[str] = field(default_factory=list)  # engines on which leftovers of dead sessions were removed
     _someone_was_lost: threading.Event = field(default_factory=threading.Event)

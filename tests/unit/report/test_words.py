@@ -57,7 +57,7 @@ def test_a_number_has_three_significant_digits(value: float, shown: str) -> None
         (0.125, "share", (0.08, 0.16), "12.5 pp [8–16]"),
         (-0.03, "share", (-0.05, -0.01), "-3 pp [-5 to -1]"),
         (0.0, "share", (0.0, 0.0), "0 pp [0–0]"),
-        # Limits have as many digits as are needed to distinguish them.
+        # Limits have enough digits to differ.
         (0.99916, "ratio", (0.99912, 0.99921), "0.9992× [0.9991–0.9992]"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_long_iteration_is_reported_with_its_parts_and_its_file() -> None:
 
 
 def test_a_path_is_printed_on_a_separate_line() -> None:
-    """A long iteration contains only a pointer. A path may contain blanks."""
+    """The line of a long iteration contains only a pointer. A path may contain blanks."""
     of = begun()
     path = printed(f"path {WORKER} {OPENAT} 20000000 /mnt/slow disk/a b")
     shorter = printed(f"path {WORKER} {OPENAT} 2000000 /other")

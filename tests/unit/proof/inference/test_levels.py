@@ -50,7 +50,7 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
 
 def test_the_median_is_covered_in_at_least_470_of_512_cases() -> None:
     """It is covered least often at the threshold: there, a plan stops early exactly when its interval may miss it."""
-    by_share = {  # the share of the distribution between the median and a threshold above; below, it is the same
+    by_share = {  # by the share of the distribution between the median and a threshold above it
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE
     }

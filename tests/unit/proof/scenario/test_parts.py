@@ -1,4 +1,4 @@
-"""A scenario's small parts: looks, expectations, backends, CPUs, preconditions."""
+"""A scenario's small parts: looks, expectations, needed arms, backends, preconditions."""
 
 import json
 from collections.abc import Mapping, Sequence

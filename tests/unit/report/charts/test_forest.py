@@ -68,7 +68,7 @@ SHARE = cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05)
         (cell(threshold=0.1), [3.0, 50.0], 0.1, 50.0, True),
         # Both margins are visible, although the effects are close together.
         (ALIKE, [1.0, 1.001], 0.2, 5.0, True),
-        # A difference between shares may be zero or negative, and a ratio that is not positive is not hidden.
+        # A difference between shares may be zero or negative, and a ratio may be zero; all are shown on a linear axis.
         (SHARE, [-0.5, 0.2], -0.5, 0.2, False),
         (SHARE, [0.0, 0.2], 0.0, 0.2, False),
         (cell(), [3.0, 0.0], 0.0, 6.0, False),
