@@ -11,11 +11,13 @@ events { }
 http {
     server { listen 80; server_name a.example; }
     server { listen 80; server_name *.example ~^x\d ~^yZ; }
-    server { listen 80; server_name .b.example www.*; }
+    server { listen 80; server_name .b.example www.* ftp.net.*; }
     server { listen 80; server_name ""; }
     server { listen 80; server_name A.example b.example:80 .a.example; }
     server { listen 80; server_name ~^x\d; }
     server { listen 80; server_name *.b.example; }
+    server { listen 80; server_name www.*; }
+    server { listen 80; server_name [::1]; }
 }
 """
 SOCKETS = sockets_of(main_of(TEXT), (1, 22))
@@ -36,6 +38,8 @@ SOCKETS = sockets_of(main_of(TEXT), (1, 22))
         ("y.org", 4),
         ("yz.org", 5),
         ("x.a.example", 5),
+        ("ftp.net", 4),
+        ("[::1]:80", 12),
     ],
 )
 def test_a_host_reaches_the_server_with_the_closest_name(host: str, line: int) -> None:
@@ -45,7 +49,7 @@ def test_a_host_reaches_the_server_with_the_closest_name(host: str, line: int) -
 
 
 def test_a_server_without_its_own_name_never_gets_a_request() -> None:
-    assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5), (10, 6)]
+    assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5), (10, 6), (11, 6)]
 
 
 def test_the_machines_own_name_makes_the_answer_uncertain() -> None:

@@ -54,6 +54,10 @@ def test_locations_that_may_get_a_request_are_not_reported(locations: str) -> No
 
 
 def test_all_lost_locations_are_found_and_those_lost_in_part() -> None:
-    text = r"location ~ /a { location /b { } location /c { } } location ~ \.jpg$ { } location ~* \.jpg$ { }"
+    text = r"""
+    location ^~ /im/ { } location ~ ^/im/x { }
+    location ~ /a { location /b { } location /c { } }
+    location ~ \.jpg$ { } location ~* \.jpg$ { }
+    """
     found = [(one.block.args[-1], one.is_partly) for one in unreachable_in(server_of(text))]
-    assert found == [("/b", False), ("/c", False), (r"\.jpg$", True)]
+    assert found == [("^/im/x", False), ("/b", False), ("/c", False), (r"\.jpg$", True)]
