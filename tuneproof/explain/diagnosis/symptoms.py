@@ -38,6 +38,7 @@ _CLIENT_ERRORS: Final = frozenset(range(400, 500)) - {_TOO_MANY, _LEFT}
 _MOST: Final = 0.5
 _SYN_SENT: Final = "SYN-SENT"
 _CLOSE_WAIT: Final = "CLOSE-WAIT"
+# States of sockets that no program has open, and of listeners.
 _WITHOUT_PROGRAM: Final = frozenset({LISTEN, "TIME-WAIT", "SYN-RECV"})
 # On a busy machine, a few connections are always about to close.
 _CLOSE_WAIT_SHARE: Final = 0.1
@@ -179,11 +180,11 @@ def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:
 
 
 def _half_closed(table: SocketTable) -> Iterator[str]:
-    """Yield in which places many connections are closed by the other end, and still open here."""
+    """Yield a sentence for each port and peer with many connections that only the other end has closed."""
     entries = [entry for entry in table.entries if entry.state not in _WITHOUT_PROGRAM]
     ports = Counter(entry.local.port for entry in entries)
     peers = Counter(str(entry.peer) for entry in entries)
-    # Without -l or -a, ss does not print the listening ports, but each has many connections.
+    # Without -l or -a, ss prints no listeners; a port is then served if it has many connections.
     served = {listener.local.port for listener in table.listeners}
     places: dict[str, list[SocketEntry]] = {}
     for entry in entries:
