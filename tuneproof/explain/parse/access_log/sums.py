@@ -167,12 +167,13 @@ class Upstreams:
 
     def __init__(self) -> None:
         self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
-        # Per request: from the connect to the response header of its last server; and the request's time minus that of
-        # its servers. The latter only if the request has no body, which nginx would also wait for, and its response
-        # does not fit into a socket at once: if it does, the client is not the reason (limit_req and auth_request may
-        # be).
-        self.header_minus_connect_s, self.client_s = Sample(), Sample()
-        # The servers' time in the other requests without a body: it does not include any of the client's.
+        # Per request: the time from the connect to the response header of its last server.
+        self.header_minus_connect_s = Sample()
+        # The request's time minus that of its servers, which is the client's share. Not for requests with a body, which
+        # nginx waits for, too; nor for small responses: these fit into a socket at once, so a difference has another
+        # reason, such as limit_req or auth_request.
+        self.client_s = Sample()
+        # The servers' time in requests without a body and with a small response: the client has no part in it.
         self.small_s = Sample()
         # Attempts that nginx or the client gave up on: after the connect, without a header; and before the connect.
         self.unanswered_s = Sample()
