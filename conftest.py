@@ -1,4 +1,4 @@
-"""Wires the project into pytest: the options, the matrix, and the plugins with everything else."""
+"""Connects the project to pytest: the options, the tested versions and networks, and the project's plugins."""
 
 import pytest
 

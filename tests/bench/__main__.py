@@ -1,6 +1,6 @@
-"""``python -m tests.bench``: what a lab, a wire, an analysis, the recorder and a run cost.
+"""``python -m tests.bench`` measures the costs of a lab, a wire, the analysis of a capture, the recorder, and commands.
 
-``--only NAME`` measures one of these; ``--times N`` sets how often commands are run.
+``--only NAME`` measures one of them; ``--times N`` sets how often each command runs.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def _say(text: str) -> None:
 
 
 def containers(images: dict[str, str]) -> list[RoleSpec]:
-    """Return a lab with one backend, one client and three subjects with netadmins, in order of dependencies."""
+    """Return a lab's containers, dependencies first: a backend, a client, and three subjects with their netadmins."""
     config = SubjectConfig(upstream="backend:8000").render().encode()
     subjects = [
         RoleSpec(
@@ -68,7 +68,7 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
 
 
 def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
-    """Yield how long the start and the end of a lab's containers take."""
+    """Yield a line with the time that the start and the end of a lab's containers take."""
     specs = containers(images)
     took_s = []
     for _ in range(_LABS):
@@ -81,7 +81,7 @@ def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
 
 @contextmanager
 def _engine() -> Iterator[tuple[Session, dict[str, str]]]:
-    """Return a session on the engine, and the names of its images by role; missing ones are built."""
+    """Yield a session on the engine, and the names of the images by role; missing images are built."""
     client = connect(timeout_s=600)
     specs = {role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION]) for role in _ROLES}
     ensure_images(client, list(specs.values()), report=_say)
@@ -108,7 +108,7 @@ def _capture() -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
-    parser.add_argument("--times", type=int, default=3, metavar="N", help="how often a command is run (default: 3)")
+    parser.add_argument("--times", type=int, default=3, metavar="N", help="runs of each command (default: 3)")
     parts: Mapping[str, Callable[[int], Iterator[str]]] = {
         "lab": lambda _times: _lab(),
         "wire": lambda _times: _wire(),
@@ -116,7 +116,9 @@ def main() -> None:
         "turns": lambda _times: measure_turns(),
         **{name: partial(measure_command, name) for name in COMMANDS},
     }
-    parser.add_argument("--only", choices=parts, action="append", help="repeatable: this part (default: all)")
+    parser.add_argument(
+        "--only", choices=parts, action="append", help="measure only this part; repeatable (default: all)"
+    )
     asked = parser.parse_args()
     for name in asked.only or parts:
         for line in parts[name](asked.times):

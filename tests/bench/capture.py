@@ -1,10 +1,10 @@
-"""The cost of analysing a capture, compared with tshark: a million packets that the lab has recorded.
+"""Compares the cost of analysing a capture with tshark's, on a million packets that the lab has recorded.
 
-Both run in one container, on one CPU, from process start to exit, in turn; CPU time stays valid if the machine has
-other work, too. tshark gets its fastest way to the same figures, ``-q -z io,stat``: counts of retransmitted and
-overtaken segments, closed windows and RSTs, and the mean of handshakes and of HTTP response times. Ours are in the
-summary, with much more: by service, with percentiles, the worst connections, and what nginx held. ``-T fields``, which
-prints these for each packet, is run once for comparison.
+Both programs run in turn in one container, on one CPU, from process start to exit; CPU time stays valid if the machine
+has other work, too. tshark uses its fastest way to the same figures, ``-q -z io,stat``: counts of retransmitted and
+overtaken segments, closed windows and RSTs, and the mean handshake and HTTP response times. The project's summary
+contains these figures and many more: by service, with percentiles, the worst connections, and the times for which nginx
+held requests. ``-T fields``, which prints the figures of each packet, runs once for comparison.
 """
 
 import json
@@ -37,7 +37,7 @@ _SUBJECT_CPU, _OTHERS_CPU = "0", "1"
 
 _CLIENT: Final = "client"
 _TSHARK: Final = "tshark"
-_CAPTURE: Final = "/tmp/million.pcapng"  # noqa: S108  # inside a container that has nobody else
+_CAPTURE: Final = "/tmp/million.pcapng"  # noqa: S108  # inside a container without other users
 _CODE: Final = "/opt/lab"
 
 _RETRANSMISSION, _OUT_OF_ORDER = "tcp.analysis.retransmission", "tcp.analysis.out_of_order"
@@ -89,16 +89,16 @@ class _Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class _Traffic:
-    """One kind of traffic: what ab(1) requests from nginx, and the server behind it. Some 250 000 packets each."""
+    """One kind of traffic, about 250 000 packets: the requests of ab(1) to nginx, and the server behind it."""
 
     name: str  # name of the subject that serves it
     backend: Backend  # behind nginx
     path: str  # the requested path
-    requests: int  # number of requests, each on a connection of its own
+    requests: int  # number of requests, each on a new connection
     concurrency: int  # concurrent requests
 
 
-# The capture keeps at least the newest 32 MiB: some 300 000 packets of this length.
+# A capture keeps at least the newest 32 MiB, about 300 000 packets of this length.
 _TRAFFIC: Final = (
     _Traffic(
         name="short-connections",
@@ -112,14 +112,13 @@ _TRAFFIC: Final = (
 
 
 def measure_capture(session: Session, *, images: BenchImages, tshark_image: str) -> Iterator[str]:
-    """Yield lines with the costs of our analysis of a capture, and those of tshark."""
+    """Yield lines with the costs of the project's analysis of a capture, and of tshark's."""
     capture = record(session, images)
     packets = _count(capture)
     with Lab(session) as lab:
         lab.start([_analysts(tshark_image, capture)])
         container = lab[_TSHARK]
-        # One run of each does not count: afterwards the file is in memory, and our modules are compiled, as ./lab's
-        # are.
+        # The first run of each does not count: it loads the file into memory, and compiles the project's modules.
         _timed(container, _OURS)
         _timed(container, _SUMMING)
         pairs = [(_timed(container, _OURS), _timed(container, _SUMMING)) for _ in range(PAIRS)]
@@ -136,7 +135,7 @@ def measure_capture(session: Session, *, images: BenchImages, tshark_image: str)
 
 
 def record(session: Session, images: BenchImages) -> bytes:
-    """Let the lab capture next to nginx, on both of its legs, until there are enough packets."""
+    """Return a capture of both legs in nginx's namespace, recorded in parts until there are enough packets."""
     with Lab(session) as lab:
         lab.start(_specs(images))
         for traffic in _TRAFFIC:

@@ -1,8 +1,8 @@
-"""``python -m tests.bench.counts OLD NEW``: whether two runs have the same verdicts and the same counts.
+"""``python -m tests.bench.counts OLD NEW``: compares the verdicts and the counts of two runs.
 
-It checks parallel runs: one with ``--jobs 1`` and one without, with the same seed. Times are not compared, and numbers
-are equal within a hundredth: memory comes in pages. To find figures that no two runs count alike, such as the bytes in
-temporary files, compare two runs of the same kind first.
+Use it to check parallel runs: compare a run with ``--jobs 1`` and one without, with the same seed. Times are not
+compared, and numbers within 1 % of each other are equal, since memory comes in pages. Some figures, such as the bytes
+in temporary files, differ in any two runs; to find them, compare two runs of the same kind first.
 """
 
 import math
@@ -20,7 +20,7 @@ _NO_COUNTS = ("s", "ms", "us", "pct")
 
 
 def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
-    """Yield each count in both runs: the arm and the figure, and both values."""
+    """Yield the names of the arm and the figure of each count, and its values in both runs."""
     for arm, old in pair.old.arms.items():
         for name, value in old.items():
             if unit_of(name) not in _NO_COUNTS and not name.endswith("_per_s"):
@@ -28,7 +28,7 @@ def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
 
 
 def is_alike(old: object, new: object) -> bool:
-    """Tell whether two figures are equal."""
+    """Tell whether two figures are equal, numbers within 1 %."""
     if isinstance(old, float | int) and isinstance(new, float | int):
         return math.isclose(old, new, rel_tol=0.01)
     return old == new

@@ -1,4 +1,4 @@
-"""How long a user waits for whole commands, and for the first verdict."""
+"""Measures how long a user waits for whole commands, and for the first verdict."""
 
 import re
 import statistics
@@ -34,7 +34,7 @@ class Ran:
 
     @property
     def line(self) -> str:
-        """Return a command's durations, and the machine's noise: the CPU time lost to neighbours before blocks."""
+        """Return a line with a command's durations, and the CPU time that it lost to neighbours before rounds."""
         parts = [f"{self.wall_s:.1f} s"]
         if self.first_verdict_s is not None:
             parts.append(f"first verdict after {self.first_verdict_s:.1f} s")
@@ -49,7 +49,7 @@ class Ran:
 
 
 def measure_command(name: str, times: int) -> Iterator[str]:
-    """Run a command this many times; yield a line about each, and the medians."""
+    """Run a command this many times; yield a line about each run, and one with the medians."""
     words = COMMANDS[name]
     yield f"./lab {' '.join(words)}"
     runs: list[Ran] = []
@@ -57,8 +57,8 @@ def measure_command(name: str, times: int) -> Iterator[str]:
         runs.append(_run(words))
         yield f"  {runs[-1].line}"
     first = [ran.first_verdict_s for ran in runs if ran.first_verdict_s is not None]
-    told = f", first verdict after {statistics.median(first):.1f} s" if first else ""
-    yield f"  median of {times}: {statistics.median(ran.wall_s for ran in runs):.1f} s{told}"
+    verdict = f", first verdict after {statistics.median(first):.1f} s" if first else ""
+    yield f"  median of {times}: {statistics.median(ran.wall_s for ran in runs):.1f} s{verdict}"
 
 
 def _run(command: Sequence[str]) -> Ran:

@@ -1,4 +1,4 @@
-"""The costs of a wire: time until it is ready, memory, and throughput."""
+"""Measures a wire (a user-mode shaper): the time until it is ready, its memory, and its throughput."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from tuneproof.lab.topology.lab import Lab
 
 _LABS: Final = 5
 _PLAN: Final = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
-# netem is attached but holds nothing back: its highest rate exceeds what a wire can pass.
+# netem is attached without an effect: its rate exceeds the wire's throughput.
 _OPEN: Final = NetworkProfile(
     name="open", summary="Through the wire, not limited.", client=LinkProfile.both(Impairment(rate_mbit=32_000))
 )
@@ -25,7 +25,7 @@ _MEMORY_FILES: Final = ("/sys/fs/cgroup/memory.stat", "/sys/fs/cgroup/memory/mem
 
 
 def measure_wire(session: Session, *, netadmin_image: str, client_image: str) -> Iterator[str]:
-    """Yield lines with the results of several labs in turn."""
+    """Yield lines with the results of several labs, one after the other."""
     if reason := why_impossible(session, netadmin_image)[WIRE]:
         yield f"no wire on this host: {reason}"
         return
@@ -44,19 +44,19 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
                 )
             )
             links = ShapedLinks(lab, shaper=WIRE)
-            ready_s += [told for role in links.roles if (told := links.agent(role).greet().ready_s) is not None]
+            ready_s += [ready for role in links.roles if (ready := links.agent(role).greet().ready_s) is not None]
             links.apply(_OPEN, subject=PEER)
             figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
             rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]
             memory_mb.append(_own_memory_bytes(lab[owner_name("client")]) / 1e6)
     yield f"wire, {_LABS} labs with two wires each:"
     yield f"  ready after the start of its program: {spread(ready_s)} s"
-    yield f"  throughput, nothing held back: {spread([rate / 1000 for rate in rates_mbit])} Gbit/s"
-    yield f"  memory of its container, page cache aside: {spread(memory_mb)} MB"
+    yield f"  throughput without a limit: {spread([rate / 1000 for rate in rates_mbit])} Gbit/s"
+    yield f"  memory of its container without page cache: {spread(memory_mb)} MB"
 
 
 def _own_memory_bytes(container: LabContainer) -> int:
-    """Return anonymous plus shared memory: the wire's own memory is a file in a tmpfs, which counts as shared."""
+    """Return anonymous plus shared memory: the wire's memory is a file in a tmpfs, which counts as shared."""
     script = f"cat {' '.join(_MEMORY_FILES)} 2>/dev/null || true"
     rows = [line.split() for line in container.run(["sh", "-c", script]).decode().splitlines()]
     figures = {name: int(value) for name, value in rows}

@@ -76,7 +76,7 @@ def quic() -> list[Packet]:
     answered.begins()
     answered.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
     answered.sends(long_header(INITIAL, b"new one!", CLIENT_ID))
-    answered.is_established()
+    answered.completes_handshake()
     silent = QuicTalk(port=40_001)
     silent.begins(1.0, 2.0)
     other = QuicTalk(port=40_002)

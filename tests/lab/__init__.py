@@ -1,1 +1,1 @@
-"""Tests of what the lab promises, with Docker: isolation, clean-up, bad input, and claims that fail when they must."""
+"""Tests of the lab with Docker: isolation, clean-up, bad input, claims that must fail, and comparisons with nginx."""

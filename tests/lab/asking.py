@@ -1,4 +1,4 @@
-"""Containers with files, for tests of nginx alone, and nginx -t for many configurations in one container."""
+"""Runs containers with files for tests of nginx alone, and ``nginx -t`` for many configurations in one container."""
 
 import io
 import tarfile
@@ -35,7 +35,7 @@ def put(made: Any, files: Mapping[str, str | bytes]) -> None:
 def container(
     engine: docker.DockerClient, image: str, files: Mapping[str, str | bytes], session: Session, **more: Any
 ) -> Iterator[Any]:
-    """Run a container that has some files, by path."""
+    """Run a container with these files, by path, inside the context."""
     made = engine.containers.create(image, ["sleep", "1200"], labels=session.labels, **more)
     try:
         put(made, files)
@@ -55,7 +55,7 @@ def output(made: Any, script: str, *, by: str = "sh") -> str:
 def answers(
     engine: docker.DockerClient, image: str, configurations: Mapping[str, str], session: Session
 ) -> dict[str, str]:
-    """Return nginx's messages about each configuration. There is no network, so nginx does not wait for names."""
+    """Return nginx's messages about each configuration, by name. Without a network, nginx does not wait for names."""
     files = {f"asked/{name}": text for name, text in configurations.items()}
     with container(engine, image, files, session, user="0:0", network_mode="none") as made:
         said = output(made, _ASK)

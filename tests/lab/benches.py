@@ -1,4 +1,4 @@
-"""A lab with everything that a scenario's trials need, outside a run."""
+"""Starts a lab with everything that a scenario's trials need, outside a run."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +15,6 @@ from tuneproof.proof.scenario.scenarios import Scenario
 def bench_of(
     session: Session, scenario: Scenario[Any], *, arms: Sequence[Arm[Any]] = (), **others: Any
 ) -> Iterator[tuple[Lab, Bench]]:
-    """Start a scenario's lab, which ends with the context (arms: the arms that it needs; default: all)."""
+    """Start a scenario's lab, which ends with the context (arms: the arms to prepare; default: all)."""
     with Lab(session) as lab:
         yield lab, Bench(lab, scenario=scenario, arms=arms or scenario.arms, **others)

@@ -1,4 +1,4 @@
-"""Runs pytest as a child process, and finds what it leaves behind."""
+"""Runs pytest as a child process, and finds the resources that it leaves behind."""
 
 import os
 import subprocess
@@ -14,9 +14,9 @@ from tests.support.places import CHECKOUT
 from tuneproof.cli.suite import FEWER_PLUGINS
 from tuneproof.lab.engine.labels import LEASE, PROJECT_FILTER, SESSION
 
-# One claim with one arm: the shortest run that uses everything.
+# One claim with one arm: the shortest run with all steps.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
-# A claim that is decided by counting, without the loop probe: a busy host cannot prevent its verdict.
+# A claim that is decided by counting, without the loop probe, so a busy host cannot prevent its verdict.
 COUNTED_RUN: Final = ("tests/scenarios", "-k", "long_backlog_spares_connects")
 _STARTED_FOR: Final = "TUNEPROOF_TEST_RESULTS"
 # A limit for steps that take seconds: only a hang reaches it, even on a busy machine.
@@ -30,7 +30,7 @@ def start_pytest(
     interpreter: Path = Path(sys.executable),
     **options: Any,
 ) -> Any:
-    """Start a child; its output is one text stream."""
+    """Start a child with its output and errors in one text stream."""
     return subprocess.Popen(
         [
             interpreter,
@@ -53,7 +53,7 @@ def start_pytest(
 
 
 def resources_of(client: docker.DockerClient, pid: int) -> list[str]:
-    """Return the containers, networks and volumes that a process's session made."""
+    """Return the containers, networks and volumes of a process's session."""
     api = client.api
     filters = {"label": PROJECT_FILTER}
     found = [(item["Labels"], f"container {item['Names'][0]}") for item in api.containers(all=True, filters=filters)]
@@ -73,7 +73,7 @@ def _is_of(labels: Mapping[str, str], pid: int) -> bool:
 
 
 def reapers(results: Path) -> set[int]:
-    """Return the process ids of reapers for children with this results folder, and not for other runs."""
+    """Return the process ids of the reapers of children with this results folder."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -87,7 +87,7 @@ def reapers(results: Path) -> set[int]:
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
-    """Wait until something is true; return the time that it took, in seconds (TimeoutError: it did not become true)."""
+    """Wait until ``is_true`` returns true; return the time that this took in seconds. TimeoutError: It never did."""
     began_s = time.monotonic()
     while not is_true():
         if time.monotonic() - began_s > within_s:
@@ -97,7 +97,7 @@ def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
 
 
 def measures_beyond(child: Any, block: int, *, results: Path) -> bool:
-    """Wait until a child's run has finished a block; False if it ended before."""
+    """Wait until a child's run has finished a round; return False if the run ended before."""
     while child.poll() is None:
         journals = [path.read_text(encoding="utf-8") for path in results.glob("*/trials.jsonl")]
         if any(f'"block": {block + 1}' in journal for journal in journals):

@@ -1,4 +1,4 @@
-"""Keeps the results of the lab's tests apart from a user's."""
+"""Keeps the results of the lab's tests separate from a user's results."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tuneproof.report.results.run_file import ResultsWriter
 
 @pytest.fixture(scope="session")
 def results(run_state: RunState, host_facts: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> ResultsWriter:
-    """Return results.json of these tests, in one of pytest's folders: results/latest stays the user's last run."""
+    """Write results.json of these tests into one of pytest's folders, so results/latest stays the user's last run."""
     run_state.writer = ResultsWriter.create(
         tmp_path_factory.mktemp("results"),
         host=host_facts,

@@ -1,4 +1,4 @@
-"""Captures of rare behaviour of links, hosts and strangers, which the lab cannot record itself."""
+"""Captures of rare behaviour of links and hosts, and of attacks, which the lab cannot record itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
@@ -36,7 +36,7 @@ def captures() -> Mapping[str, bytes]:
 
 
 def _exchange(talk: Conversation) -> Sequence[Segment]:
-    """Return an exchange in which a segment of the response was lost, requested again, and sent again."""
+    """Return an exchange in which three duplicate ACKs request a segment of the response, and it is sent again."""
     talk.handshake()
     talk.send(talk.client, get("/a"))
     talk.send(talk.server)
@@ -106,7 +106,7 @@ def _probes() -> Sequence[Segment]:
 
 
 def _overtaken() -> Sequence[Segment]:
-    """Return two pairs of segments that swap places on their way; in the second, too late for mere reordering."""
+    """Return two pairs of segments that change their order on the way, the second pair too late for mere reordering."""
     talk = Conversation()
     talk.handshake(there_s=0.005, back_s=0.005)
     for late_s in (0.001, 0.040):
@@ -131,7 +131,7 @@ def _repeated_on_a_busy_flow() -> Sequence[Segment]:
 
 
 def _asked_for() -> Sequence[Segment]:
-    """Return a segment that was lost before the capture, and arrives within a round trip after three requests."""
+    """Return a segment that was lost before the capture, and arrives within a round trip after duplicate ACKs."""
     talk = Conversation()
     talk.handshake(there_s=0.010, back_s=0.010)
     talk.send(CLIENT)

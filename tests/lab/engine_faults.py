@@ -1,14 +1,14 @@
-"""Lets one engine call fail in each of many runs, and checks the consequences.
+"""Makes one engine call fail in each of many runs, and checks the outcomes.
 
-``python -m tests.lab.engine_faults lost``: the response to each call of one claim's run is lost, one call in each run.
-``python -m tests.lab.engine_faults two``: the same with two scenarios; the scenario that does not need the call is
+``python -m tests.lab.engine_faults lost``: in each run of one claim, the response to one call is lost.
+``python -m tests.lab.engine_faults two``: the same with two scenarios; the one that does not need the call must be
 decided.
-``python -m tests.lab.engine_faults drawn``: points drawn by a seed, with other faults, and also for runs with a user's
-own nginx, and for doctor.
+``python -m tests.lab.engine_faults drawn``: random calls and other faults, also in runs with a user's own nginx, and in
+doctor.
 
-Further arguments: how many points (default: 60), spread evenly over the calls or drawn, and a seed (default: 1). The
-program fails if anything is left behind, if a traceback is shown, or if fewer than nine in ten claims are decided (with
-two scenarios: fewer than one in each run).
+Further arguments: the number of faults (default: 60), spread evenly over the calls or random, and a seed (default: 1).
+The program fails if anything is left behind, if a traceback is shown, if fewer than nine in ten claims are decided, or
+if a fault prevents the verdicts of more than one of two scenarios.
 """
 
 import math
@@ -36,8 +36,8 @@ OWN: Final = "events {} http { server { listen 80; location / { proxy_pass http:
 ONE: Final = ("run", "-k", "long_backlog_spares_connects", "--seed", "1")
 TWO: Final = ("run", "-k", "long_backlog_spares_connects or rate_limit_breaks_pages", "--seed", "1")
 _DECIDED: Final = frozenset({Verdict.HOLDS, Verdict.REFUTED})
-_MOST: Final = 0.9
-# While others use the engine, a run waits for its lock.
+_LEAST_SHARE: Final = 0.9
+# A run may have to wait for the engine's lock.
 _LASTS_S: Final = 3600.0
 
 
@@ -60,14 +60,14 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
-    """The consequences of a fault."""
+class Outcome:
+    """The outcome of a command."""
 
-    calls: tuple[str, ...]  # containers, networks and volumes made by the run
-    decided: int  # claims
-    status: int
+    calls: tuple[str, ...]  # method and path of each engine call
+    decided: int  # number of decided claims
+    status: int  # exit status
     output: str
-    left: tuple[str, ...]  # the resources left two minutes later
+    left: tuple[str, ...]  # resources that still existed two minutes later
 
     @property
     def is_clean(self) -> bool:
@@ -75,8 +75,8 @@ class Cost:
         return not self.left and "Traceback" not in self.output
 
 
-def cost_of(point: Point, client: docker.DockerClient, *, folder: Path) -> Cost:
-    """Run a command on an engine that fails once."""
+def outcome_of(point: Point, client: docker.DockerClient, *, folder: Path) -> Outcome:
+    """Run a command on an engine with one fault."""
     results = folder / "results"
     target = find_endpoint().address.removeprefix("unix://")
     with FaultyEngine(target, folder / "engine.sock", fault=point.fault, at=point.at) as engine:
@@ -97,7 +97,7 @@ def cost_of(point: Point, client: docker.DockerClient, *, folder: Path) -> Cost:
         else:
             left = []
         calls = tuple(engine.calls)
-    return Cost(
+    return Outcome(
         calls=calls,
         decided=_decided(results),
         status=child.returncode,
@@ -114,7 +114,7 @@ def _decided(results: Path) -> int:
 
 
 def points(series: str, commands: Sequence[tuple[str, ...]], *, most: int, seed: int) -> Iterator[Drawn]:
-    """Yield the points of a series: drawn by a seed, or spread evenly over a command's calls."""
+    """Yield the faults of a series, random or spread evenly over a command's calls."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     for number in range(most):
         if series == "drawn":
@@ -125,7 +125,7 @@ def points(series: str, commands: Sequence[tuple[str, ...]], *, most: int, seed:
 
 
 def main(series: str, most: int, seed: int) -> int:
-    """Print each point with its consequences, and the totals; return the exit status."""
+    """Print each fault with its outcome, and the totals; return the exit status."""
     client = connect()
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         own = Path(folder, "nginx.conf")
@@ -133,52 +133,54 @@ def main(series: str, most: int, seed: int) -> int:
         three: tuple[tuple[str, ...], ...] = (("doctor",), ("run", "--nginx-conf", str(own), "--seed", "1"), ONE)
         commands: Sequence[tuple[str, ...]] = {"lost": (ONE,), "two": (TWO,), "drawn": three}[series]
 
-        def measured(point: Point) -> Cost:
+        def measured(point: Point) -> Outcome:
             with tempfile.TemporaryDirectory(prefix="point-", dir=folder) as place:
-                return cost_of(point, client, folder=Path(place))
+                return outcome_of(point, client, folder=Path(place))
 
-        whole: dict[tuple[str, ...], Cost] = {}
+        whole: dict[tuple[str, ...], Outcome] = {}
         for command in commands:
-            cost = whole[command] = measured(Point(command=command, fault=Fault.LOST, at=0))
-            sys.stdout.write(f"without a fault: {' '.join(command)}: {len(cost.calls)} calls, {_told(cost, of=cost)}\n")
+            outcome = whole[command] = measured(Point(command=command, fault=Fault.LOST, at=0))
+            sys.stdout.write(
+                f"without a fault: {' '.join(command)}: {len(outcome.calls)} calls, {_summary(outcome, of=outcome)}\n"
+            )
             sys.stdout.flush()
-        costs, asked, unclean, lost_all = [], 0, 0, 0
+        outcomes, asked, unclean, lost_all = [], 0, 0, 0
         for number, drawn in enumerate(points(series, commands, most=most, seed=seed), start=1):
-            point, cost = hit(drawn, measured, calls=len(whole[drawn.command].calls))
-            costs.append(cost)
+            point, outcome = hit(drawn, measured, calls=len(whole[drawn.command].calls))
+            outcomes.append(outcome)
             of = whole[point.command]
             asked += of.decided
-            unclean += not cost.is_clean
-            lost_all += of.decided > 1 and cost.decided < of.decided - 1
-            at = cost.calls[point.at - 1]
+            unclean += not outcome.is_clean
+            lost_all += of.decided > 1 and outcome.decided < of.decided - 1
+            at = outcome.calls[point.at - 1]
             sys.stdout.write(
-                f"{number:3}: {point.fault} at {point.at} ({at}) of {point.command[0]}: {_told(cost, of=of)}\n"
+                f"{number:3}: {point.fault} at {point.at} ({at}) of {point.command[0]}: {_summary(outcome, of=of)}\n"
             )
-            if not cost.is_clean or cost.decided < of.decided:
-                sys.stdout.write(f"{cost.output}\n{' '.join(cost.left)}\n")
+            if not outcome.is_clean or outcome.decided < of.decided:
+                sys.stdout.write(f"{outcome.output}\n{' '.join(outcome.left)}\n")
             sys.stdout.flush()
     client.close()
-    decided = sum(cost.decided for cost in costs)
+    decided = sum(outcome.decided for outcome in outcomes)
     sys.stdout.write(
-        f"{decided} of {asked} claims decided; {unclean} of {len(costs)} not clean; "
-        f"{lost_all} cost more than the scenario that they hit\n"
+        f"{decided} of {asked} claims decided; {unclean} of {len(outcomes)} not clean; "
+        f"{lost_all} affected more than one scenario\n"
     )
-    return int(decided < _MOST * asked or bool(unclean or lost_all))
+    return int(decided < _LEAST_SHARE * asked or bool(unclean or lost_all))
 
 
-def hit(drawn: Drawn, measured: Callable[[Point], Cost], *, calls: int) -> tuple[Point, Cost]:
-    """Repeat a point until its call is made: a run that waits for the engine's lock makes more calls."""
+def hit(drawn: Drawn, measured: Callable[[Point], Outcome], *, calls: int) -> tuple[Point, Outcome]:
+    """Run a command with a fault, again if the run made fewer calls: one that waits for the lock makes more calls."""
     while True:
         point = Point(command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls))
-        cost = measured(point)
-        if point.at <= len(cost.calls):
-            return point, cost
-        calls = len(cost.calls)
+        outcome = measured(point)
+        if point.at <= len(outcome.calls):
+            return point, outcome
+        calls = len(outcome.calls)
 
 
-def _told(cost: Cost, *, of: Cost) -> str:
-    decided = f"{cost.decided} of {of.decided} decided, " if of.decided else ""
-    return f"{decided}status {cost.status}{'' if cost.is_clean else ', NOT CLEAN'}"
+def _summary(outcome: Outcome, *, of: Outcome) -> str:
+    decided = f"{outcome.decided} of {of.decided} decided, " if of.decided else ""
+    return f"{decided}status {outcome.status}{'' if outcome.is_clean else ', NOT CLEAN'}"
 
 
 def _arguments(given: Sequence[str]) -> tuple[str, int, int]:

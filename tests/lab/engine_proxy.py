@@ -1,4 +1,4 @@
-"""A socket in front of the engine's, which a test can remove and restore, or which makes one call fail."""
+"""Proxies in front of the engine's socket: one that a test can stop and start, and one that makes a call fail."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from tuneproof.lab.engine.lock import NAME
 class EngineProxy:
     """Forwards connections to the engine until it is stopped; then it refuses them, as if the engine had died.
 
-    path: path of the Unix socket to listen on; None to listen on TCP, on a free port of the loopback address.
+    path: the Unix socket to listen on; None to listen on a free TCP port of the loopback address.
     """
 
     def __init__(self, target: str, path: Path | None = None) -> None:
@@ -28,7 +28,7 @@ class EngineProxy:
 
     @property
     def address(self) -> str:
-        """Value for DOCKER_HOST."""
+        """The value for DOCKER_HOST."""
         if self._path is not None:
             return f"unix://{self._path}"
         return f"tcp://127.0.0.1:{self._port}"
@@ -79,7 +79,7 @@ class EngineProxy:
         self._connect(client)
 
     def _connect(self, client: socket.socket, *, asked: bytes = b"", after_s: float = 0.0) -> None:
-        """Forward a connection, starting with the bytes already read; the engine's response comes after a delay."""
+        """Forward a connection, starting with the bytes already read; delay the engine's response by ``after_s``."""
         engine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         engine.connect(self._target)
         engine.sendall(asked)
@@ -92,13 +92,13 @@ class Fault(StrEnum):
     """A fault of an engine call."""
 
     REFUSED = "refused"
-    """Status 500, and nothing is done."""
+    """The engine does not get the call; the response has status 500."""
     RESET = "reset"
-    """The connection is closed, and nothing is done."""
+    """The engine does not get the call; the connection is closed."""
     LOST = "lost"
-    """The call is done, and its response is lost."""
+    """The engine executes the call; its response is lost."""
     SLOW = "slow"
-    """The call is done, and its response comes after ``SLOW_S``."""
+    """The engine executes the call; its response comes after ``SLOW_S``."""
 
 
 SLOW_S: Final = 20.0
@@ -107,7 +107,7 @@ _END_OF_HEADERS: Final = b"\r\n\r\n"
 
 
 class FaultyEngine(EngineProxy):
-    """Makes one call fail. Its runs use a separate lock: they do not measure times, and need not wait for others.
+    """Makes one call fail. Its runs use a separate lock, since they do not measure times and need not wait for others.
 
     at: the number of the call, from 1; 0 for none.
     """
@@ -118,7 +118,7 @@ class FaultyEngine(EngineProxy):
         self._at = at
         self._lock = threading.Lock()
         self.calls: list[str] = []
-        """Method and path of each call, up to the last one."""
+        """Method and path of each call so far."""
 
     def _serve(self, client: socket.socket) -> None:
         asked = b""
@@ -155,11 +155,11 @@ class FaultyEngine(EngineProxy):
 
 
 def _do(asked: bytes, client: socket.socket, target: str) -> None:
-    """Let the engine do what a client requests, and wait for the first byte of its response."""
+    """Let the engine execute a client's request, and wait for the first byte of the response."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as engine:
         engine.connect(target)
         engine.sendall(asked)
-        # This is the rest of the request, such as an archive.
+        # The thread forwards the rest of the request, such as an archive.
         threading.Thread(target=_forward, args=(client, engine), daemon=True).start()
         engine.settimeout(SLOW_S)
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Starts labs with shaped links repeatedly: ``python -m tests.lab.many_links [TIMES]`` prints the leftovers."""
+"""``python -m tests.lab.many_links [TIMES]`` starts labs with shaped links repeatedly, and prints their leftovers."""
 
 import sys
 import time
@@ -28,12 +28,12 @@ _GONE_WITHIN_S: Final = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """Things that labs could leave behind on a machine."""
+    """Resources of this machine that labs could use up or leave behind."""
 
-    links: frozenset[str]  # Names of its network interfaces; those of a remote engine's machine are not visible
-    kernels: int  # Number of user-mode kernels
-    own_rss_bytes: int  # Memory used by this process
-    available_bytes: int  # Memory that is still available on the machine
+    links: frozenset[str]  # names of network interfaces; those on a remote engine's machine are not visible
+    kernels: int  # number of user-mode kernels
+    own_rss_bytes: int  # memory used by this process
+    available_bytes: int  # memory that is still available on the machine
 
     @classmethod
     def look(cls) -> "Leftovers":
@@ -66,9 +66,9 @@ def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_
 
 
 def start_many(client: docker.DockerClient, session: Session, times: int) -> Iterator[Leftovers]:
-    """Start this many labs one after the other; yield what the machine has before the first lab and after each.
+    """Start this many labs one after the other; yield the machine's state before the first lab and after each.
 
-    TimeoutError: a lab left a link or a kernel behind.
+    Raises TimeoutError: A lab left a link or a kernel behind.
     """
     images = {name: image for name, image in role_images().items() if name != "backend"}
     ensure_images(client, list(images.values()), report=_say)

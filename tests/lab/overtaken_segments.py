@@ -1,4 +1,4 @@
-"""Selects the frames that fit our narrower definitions, according to tshark's report on each."""
+"""Selects overtaken frames from tshark's reports by the project's definition, which is narrower than tshark's."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tuneproof.explain.parse.capture.records import Endpoint
 
 _ASKED_FOR: Final = 2
-# Used if no handshake was seen.
+# The round trip if the capture has no handshake.
 _ROUND_TRIP_NS: Final = 3_000_000
 _HALF: Final = 2**31
 
@@ -17,8 +17,8 @@ _HALF: Final = 2**31
 class _Sent:
     """The data that one end has sent so far.
 
-    spans: first and last + 1 of the bytes seen, relative to the end's first byte. firsts: each frame's first byte,
-    likewise, and when it was captured.
+    spans: first and last + 1 of the bytes seen, relative to the end's first byte. firsts: each frame's first byte, also
+    relative, and its capture time.
     """
 
     def __init__(self, first: int) -> None:
@@ -50,8 +50,8 @@ class _Sent:
 def overtaken_frames(frames: Sequence[Frame]) -> set[int]:
     """Return the numbers of the frames of one connection that were overtaken and not sent again.
 
-    tshark calls them retransmissions or out of order; they bring bytes that were never seen, within a round trip after
-    the frame that overtook them, and before two duplicate acknowledgements ask for them.
+    tshark calls these frames retransmissions or out of order. They carry bytes that were never seen, within a round
+    trip after the frame that overtook them, and before two duplicate acknowledgements request the bytes.
     """
     found = set()
     sent: dict[Endpoint, _Sent] = {}

@@ -29,14 +29,14 @@ from tuneproof.lab.topology.roles import Role
 _TIMEOUT_S: Final = 60
 # A swarm still lists a network for a moment after its removal.
 _GONE_WITHIN_S: Final = 10.0
-# The time from the interpreter's start to after the end of clean-up, on two engines of one machine with two CPUs.
+# The duration of a run, including its clean-up, on two engines of one machine with two CPUs.
 _LATEST_S: Final = 30.0
 
 
 def starts(times: int, places: Mapping[Role, str]) -> None:
     """Start a lab of netadmin containers this many times, and measure the path in it.
 
-    TimeoutError: a lab left something behind.
+    Raises TimeoutError: A lab left something behind.
     """
     with placed(places) as engines, ExitStack() as stack:
         clients = _clients(engines, stack)
@@ -53,7 +53,7 @@ def starts(times: int, places: Mapping[Role, str]) -> None:
 
 
 def kills(times: int, seed: int, places: Mapping[Role, str]) -> None:
-    """Kill this many runs of a placed claim, and print each (TimeoutError: one left something behind)."""
+    """Kill this many runs of a placed claim, and print each. TimeoutError: A run left something behind."""
     words = [word for role, engine in places.items() for word in ("--place", f"{role.value}={engine}")]
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     with placed(places) as engines, ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:

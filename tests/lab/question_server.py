@@ -1,9 +1,9 @@
-"""Sends requests to the nginx on its machine for a shell: a container runs this file with plain Python.
+"""Sends requests to nginx in the same network namespace, on behalf of a shell; a container runs it with plain Python.
 
-A shell sends requests to PORT, one line of JSON each, and an empty line. It gets as many lines back: the status line
-and headers, or nothing for a connection that ends without them. A request consists of host and port, whether to use
-TLS, the server's name, and the text to send. Each request waits briefly for the previous one, which may fill a cache
-for it.
+The shell sends requests to PORT, one line of JSON each, then an empty line. It gets a line of JSON for each request:
+the status line and the headers, or an empty list for a connection that ends without them. A request consists of host,
+port, whether to use TLS, the server's name, and the text to send. Each request waits briefly for the previous one,
+which may fill a cache.
 """
 
 import json
@@ -25,7 +25,7 @@ _ANY_TLS.check_hostname, _ANY_TLS.verify_mode = False, ssl.CERT_NONE
 
 
 def answer(host: str, port: int, tls: bool, name: str, text: str) -> list[str]:  # noqa: FBT001 - as in JSON
-    """Return status line and headers of the response to a request."""
+    """Return the status line and the headers of the response to a request."""
     read = b""
     try:
         with socket.create_connection((host, port), _LIMIT_S) as plain:

@@ -1,7 +1,8 @@
-"""Requests over raw sockets, on nginx's machine: a container runs this file with plain Python.
+"""Sends requests over raw sockets, in nginx's network namespace; a container runs this file with plain Python.
 
-It reads requests as JSON from the given file, and prints the responses in the same order: status, header lines, body. A
-request consists of an address (host and port, or a path), the bytes to send, and the seconds to wait for a response.
+The program reads lists of requests as JSON from the given file, and prints the responses in the same order: status,
+header lines, body. A request consists of an address (host and port, or a path), the bytes to send, and the seconds to
+wait for a response.
 """
 
 import json
@@ -17,7 +18,7 @@ _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
 class _Connection:
-    """A connection that is reopened whenever nginx closes it."""
+    """A connection that is opened again after nginx has closed it."""
 
     def __init__(self, address: Any) -> None:
         self._address = address
@@ -25,7 +26,7 @@ class _Connection:
         self._buffer = b""
 
     def ask(self, text: str, wait_s: float) -> list[Any]:
-        """Send a request and return its response; a status of 0 for a connection that ends without one."""
+        """Send a request and return its response; the status is 0 if the connection ends without one, -1 on timeout."""
         try:
             if self._socket is None:
                 self._socket = self._connected()
@@ -91,7 +92,7 @@ def answers(questions: list[Any]) -> list[Any]:
 
 
 def main() -> None:
-    """Answer the requests in a file; several lists in it are handled side by side."""
+    """Send the requests in a file, its lists side by side, and print the responses."""
     lists = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     with ThreadPoolExecutor(max_workers=32) as pool:
         json.dump(list(pool.map(answers, lists)), sys.stdout)

@@ -1,7 +1,7 @@
-"""Kills pytest at many instants and checks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
+"""``python -m tests.lab.sigkill [TIMES] [SEED]`` kills pytest at random instants, and checks that nothing is left.
 
-The instants are spread evenly over the shortest run, from the interpreter's start to the end of clean-up.
-The runs do not measure times, and use a separate lock, so they do not wait for other runs on the engine.
+The instants are distributed evenly over the shortest run, from the interpreter's start to the end of clean-up. The runs
+do not measure times, and use a separate lock, so they do not wait for other runs on the engine.
 """
 
 import random
@@ -22,10 +22,10 @@ from tuneproof.lab.engine.reach import connect, find_endpoint
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    after_s: float  # How long the process had run when it was killed
-    alive: bool  # Whether it was still running then
-    resources: int  # Containers and networks that existed at that instant
-    gone_after_s: float  # Time until nothing was left
+    after_s: float  # how long the process had run when it was killed
+    alive: bool  # whether it was still running then
+    resources: int  # number of containers, networks and volumes at that instant
+    gone_after_s: float  # time until nothing was left
 
 
 def kill_once(
@@ -38,7 +38,8 @@ def kill_once(
 ) -> Kill:
     """Start a run, kill it, and wait until none of its containers, networks and volumes is left.
 
-    The run's reaper still watches for a few seconds. TimeoutError: something was left after two minutes.
+    Afterwards, the run's reaper still watches for a few seconds. Raises TimeoutError: Something was left after two
+    minutes.
     """
     child = start_pytest(*arguments, results=results, environment=environment)
     try:
@@ -62,7 +63,7 @@ def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
 
 
 def life_s(results: Path, environment: Mapping[str, str]) -> float:
-    """Return how long the shortest run takes here if nothing kills it: after that, there is nothing to kill."""
+    """Return how long the shortest run takes on this machine if nothing kills it."""
     began_s = time.monotonic()
     start_pytest(*SHORTEST_RUN, results=results, environment=environment).communicate()
     return time.monotonic() - began_s

@@ -1,4 +1,4 @@
-"""A problem outside the project leads to one clear message, an exit status other than 0, and no traceback."""
+"""Each problem outside the project leads to one clear message, an exit status other than 0, and no traceback."""
 
 import json
 import os
@@ -33,7 +33,7 @@ from tuneproof.lab.topology.roles import Role, RoleSpec
 pytestmark = pytest.mark.engine
 
 
-def test_nginx_s_message_is_shown_if_an_nginx_conf_does_not_start(lab_session: Session, images: BuiltImages) -> None:
+def test_nginxs_message_is_shown_if_nginx_does_not_start(lab_session: Session, images: BuiltImages) -> None:
     broken = RoleSpec(
         name="subject",
         role=Role.SUBJECT,
@@ -64,9 +64,9 @@ def test_the_end_of_the_log_is_shown_if_an_image_does_not_build(engine: docker.D
 def test_a_run_survives_or_reports_an_engine_that_stops(
     engine: docker.DockerClient, tmp_path: Path, *, comes_back: bool
 ) -> None:
-    """The run waits and continues in a new lab, or it ends, and the reaper removes the rest when it can.
+    """The run waits and continues in a new lab, or it ends, and the reaper removes its resources later.
 
-    The engine is reached over TCP: nothing passes through files or namespaces of this machine.
+    The run reaches the engine over TCP, so files and namespaces of this machine do not help it.
     """
     address = find_endpoint().address
     if not address.startswith("unix://"):
@@ -116,7 +116,7 @@ def test_an_unusable_results_folder_gives_one_message(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 16 KiB: the trials of one claim take 28 KiB."""
+    """A file system of 16 KiB; the trials of one claim take 28 KiB."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
     folder = tmp_path / "small"

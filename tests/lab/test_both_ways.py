@@ -1,7 +1,7 @@
-"""Claims that must fail when their cause or their remedy is removed: an assertion that cannot fail tests nothing.
+"""Claims must fail when their cause or their remedy is removed.
 
 Arms keep their names but run as other arms: the arm with the remedy gets the problem as well, or the other arm loses
-it. For claims that are expected to be refuted, canned trials show that they can hold
+the problem. Canned trials show that claims that are expected to be refuted can hold
 (tests/unit/proof/scenario/test_claims_can_hold.py).
 """
 
@@ -42,12 +42,12 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @dataclass(frozen=True, kw_only=True)
 class Sabotage:
-    """The part that is removed, and the claims that depend on it."""
+    """The replacement of arms, and the claims that depend on them."""
 
-    scenario: Scenario[Any]  # The scenario
-    stand_ins: Mapping[str, str]  # By an arm's name, the arm that replaces it
-    claims: tuple[str, ...]  # Names of the claims that must no longer hold
-    refutes: bool = False  # Whether all of them must be refuted, and not only undecided or untestable
+    scenario: Scenario[Any]
+    stand_ins: Mapping[str, str]  # the arm that replaces an arm, by name
+    claims: tuple[str, ...]  # names of the claims that must no longer hold
+    refutes: bool = False  # whether all of these claims must be refuted, not only undecided or untestable
 
 
 # All other scenarios consist of the same parts, and tests/lab/test_turned_claims.py reverses claims in them.
@@ -84,7 +84,7 @@ SABOTAGES = {
     ),
     "keepalive-left-out": Sabotage(
         scenario=upstream_keepalive.SCENARIO,
-        # The other claims about a gain are the same function on other arms.
+        # The other claims about a gain apply the same function to other arms.
         stand_ins={"keepalive": "off"},
         claims=("connections_are_the_cause",),
     ),
@@ -117,7 +117,7 @@ SABOTAGES = {
     "syn-backlog-made-long": Sabotage(
         scenario=_HALF_OPEN.SCENARIO,
         stand_ins={_HALF_OPEN.SHORT.name: _HALF_OPEN.LONG.name},
-        # The claim that cookies end the drops is the same function on another arm.
+        # The claim that cookies end the drops applies the same function to another arm.
         claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops"),
     ),
     "recipe-everywhere": Sabotage(
@@ -164,7 +164,7 @@ SABOTAGES = {
     ),
     "causes-left-out": Sabotage(
         scenario=_DIAGNOSIS.SCENARIO,
-        # The same function finds the other causes on other arms.
+        # The claims about other causes apply the same function to other arms.
         stand_ins={_DIAGNOSIS.STALL.name: _DIAGNOSIS.HEALTHY.name, _DIAGNOSIS.OVERFLOW.name: _DIAGNOSIS.HEALTHY.name},
         claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
     ),
@@ -183,7 +183,7 @@ def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str
     """The verdict then differs from the expected one (usually refuted)."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
-    # A claim with counted trials needs many correct trials to hold, and few wrong ones to be refuted.
+    # Without its own looks, a claim with counted trials needs only a few wrong trials to be refuted.
     claims = [replace(scenario.claim(name), expected=Verdict.REFUTED, own_looks=()) for name in sabotage.claims]
     if since := {claim.since for claim in claims if claim.is_ahead_of(nginx)}:
         pytest.skip(f"needs nginx {', '.join(since)} or later: choose it with --nginx")
@@ -193,6 +193,6 @@ def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str
         verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
-    assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "a host on which nothing is decided shows nothing"
+    assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "no claim was decided on this host"
     # Other counted claims may stay inconclusive, if a few trials are correct by chance.
     assert {verdicts[name] for name in refuted} <= {Verdict.REFUTED}, verdicts

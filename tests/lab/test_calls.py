@@ -27,12 +27,12 @@ LOGGED: Final = {"sendfile": r"sendfile: \d+ of ", "writev": r"writev: \d+ of ",
 DEBUG: Final = written_config("sendfile on;", main=f"error_log {ERROR_LOG_PATH} debug;")
 
 
-def by_the_library(rig: Rig) -> Figures:
+def counted_by_the_library(rig: Rig) -> Figures:
     calls = rig.calls(lambda: requests(rig))
     return {name: calls[name].made - calls[name].failed for name in LOGGED}
 
 
-def by_the_log(rig: Rig) -> Figures:
+def counted_in_the_log(rig: Rig) -> Figures:
     before = rig.error_log()
     requests(rig)
     added = rig.error_log()[len(before) :]
@@ -40,7 +40,7 @@ def by_the_log(rig: Rig) -> Figures:
 
 
 def requests(rig: Rig) -> None:
-    """Request files and something that is not a file, each on a separate connection."""
+    """Request a file, and a path without a file, each on separate connections."""
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/16000.bin", close=True))
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/none", close=True))
 
@@ -51,13 +51,13 @@ def claim_on(call: str) -> CountedClaim:
         scenario="calls",
         claim=f"{call}_is_counted",
         sentence=f"{call} is counted as often as nginx logs it",
-        source="control of the instrument",
+        source="check of the measurement",
         arms=("library", "log"),
         figure=call,
         what=f"{call} calls",
         form="same",
         threshold=1.03,
-        why="calls that an instrument misses must be rarer than those that any line of a configuration saves",
+        why="missed calls must be fewer than the calls that any line of a configuration saves",
     )
     return next(claims_from(line))
 
@@ -66,8 +66,8 @@ def test_the_library_counts_as_many_calls_as_the_debug_log_contains(nginx: str, 
     """The counts must agree in every trial: a count that is off by one is wrong."""
     arms = arms_of(
         [
-            Setting(name="library", config=DEBUG, script=by_the_library, counts_calls=True),
-            Setting(name="log", config=DEBUG, script=by_the_log, counts_calls=True),
+            Setting(name="library", config=DEBUG, script=counted_by_the_library, counts_calls=True),
+            Setting(name="log", config=DEBUG, script=counted_in_the_log, counts_calls=True),
         ]
     )
     claims = tuple(claim_on(call) for call in LOGGED)

@@ -1,4 +1,4 @@
-"""A capture records how many packets the kernel dropped: the file lacks them, although they were on the wire."""
+"""A capture records how many packets the kernel dropped: they were on the wire, but the file lacks them."""
 
 from io import BytesIO
 from typing import Final
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.engine
 
 _CLIENT: Final = "client"
 _MOST_SENT: Final = 400_000
-# This stops the capture, sends packets until the kernel drops some (or until time is up), and continues the capture.
+# Stops the capture, sends packets until the kernel drops some (or up to a maximum), and continues the capture.
 _SENDS: Final = f"""
 import os, signal, socket, sys
 with open("/proc/net/packet") as table:
@@ -26,7 +26,7 @@ for name in filter(str.isdigit, os.listdir("/proc")):
     try:
         files = [os.readlink(f"/proc/{{name}}/fd/{{number}}") for number in os.listdir(f"/proc/{{name}}/fd")]
     except OSError:
-        # Another user's process, or one that has just ended.
+        # The process belongs to another user, or has just ended.
         continue
     if f"socket:[{{captured}}]" in files:
         capture = int(name)

@@ -1,4 +1,4 @@
-"""``./lab clean`` on the real engine: images and containers that others made from the project's images stay."""
+"""``./lab clean`` on the real engine keeps images and containers that others made from the project's images."""
 
 import io
 import uuid
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.engine
 _SLEEPS = ["sleep", "infinity"]
 
 
-class Corner:
-    """The part of an engine's contents that a test made; the rest is neither shown nor removed."""
+class OwnView:
+    """An engine's client that lists and removes only resources that a test made."""
 
     def __init__(self, engine: docker.DockerClient) -> None:
         self._api = engine.api
@@ -64,27 +64,27 @@ class Corner:
         remove(name, **options)
 
 
-class Household:
-    """Images and containers of a user and of the project, with unique names."""
+class Resources:
+    """Makes images and containers of a user and of the project, with unique names."""
 
     def __init__(self, engine: docker.DockerClient) -> None:
         self.engine = engine
-        self.corner = Corner(engine)
+        self.view = OwnView(engine)
         self.token = uuid.uuid4().hex[:12]
 
     def build(self, name: str, *lines: str, **options: Any) -> str:
-        """Build an image with a name, on the test's label, with all layers new."""
+        """Build an image with new layers only; return its name."""
         known = {item["Id"] for item in self.engine.api.images(all=True)}
         dockerfile = "\n".join([*lines, f"ENV UNIQUE={self.token}{name}"])
         self.engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True, **options)
         layers: list[dict[str, Any]] = self.engine.images.get(name).history()
-        self.corner.mine |= {name} | {item["Id"] for item in layers if item["Id"] not in known}
+        self.view.mine |= {name} | {item["Id"] for item in layers if item["Id"] not in known}
         return name
 
     def run(self, image: str, **options: Any) -> str:
         """Start a container; return its id."""
         container = self.engine.containers.run(image, _SLEEPS, detach=True, network_disabled=True, **options)
-        self.corner.mine.add(str(container.id))
+        self.view.mine.add(str(container.id))
         return str(container.id)
 
     def is_running(self, container_id: str) -> bool:
@@ -98,37 +98,37 @@ class Household:
         return True
 
     def remove(self) -> None:
-        """Remove what is left of a test."""
-        for item in self.corner.containers(all=True):
+        """Remove the test's remaining containers and images."""
+        for item in self.view.containers(all=True):
             self.engine.api.remove_container(item["Id"], force=True)
-        for name in sorted(name for name in self.corner.mine if ":" in name and not name.startswith("sha256:")):
+        for name in sorted(name for name in self.view.mine if ":" in name and not name.startswith("sha256:")):
             if self.holds(name):
                 self.engine.api.remove_image(name)
 
 
-class Rented:
-    """The engine, as tests/support/engine_contract.py uses it."""
+class RealEngine:
+    """The engine, in the form of tests/support/engine_contract.py."""
 
-    def __init__(self, household: Household, base: str) -> None:
-        self._household = household
+    def __init__(self, resources: Resources, base: str) -> None:
+        self._resources = resources
         self._base = base
-        self.api = household.engine.api
-        self.label = f"{LABEL}.{household.token}"
+        self.api = resources.engine.api
+        self.label = f"{LABEL}.{resources.token}"
 
     def image(self, name: str, labels: Mapping[str, str], *, on: str = "") -> str:
-        self._household.build(name, f"FROM {on or self._base}", labels=dict(labels))
-        return str(self._household.engine.images.get(name).id)
+        self._resources.build(name, f"FROM {on or self._base}", labels=dict(labels))
+        return str(self._resources.engine.images.get(name).id)
 
     def container(self, image: str, labels: Mapping[str, str]) -> str:
         made = str(self.api.create_container(image, labels=dict(labels))["Id"])
-        self._household.corner.mine.add(made)
+        self._resources.view.mine.add(made)
         return made
 
     def network(self, labels: Mapping[str, str]) -> str:
-        return str(self.api.create_network(self._household.token, labels=dict(labels), internal=True)["Id"])
+        return str(self.api.create_network(self._resources.token, labels=dict(labels), internal=True)["Id"])
 
     def remove(self) -> None:
-        """Remove everything that the contract's checks made."""
+        """Remove the containers and networks that a check made."""
         for item in self.api.containers(all=True, filters={"label": self.label}):
             self.api.remove_container(item["Id"], force=True)
         for item in self.api.networks(filters={"label": self.label}):
@@ -136,70 +136,70 @@ class Rented:
 
 
 @pytest.fixture
-def household(engine: docker.DockerClient) -> Iterator[Household]:
-    made = Household(engine)
+def resources(engine: docker.DockerClient) -> Iterator[Resources]:
+    made = Resources(engine)
     yield made
     made.remove()
 
 
 @pytest.mark.parametrize("check", CONTRACT, ids=lambda check: check.__name__)
-def test_docker_keeps_the_contract(check: Callable[[Engine], None], household: Household, images: BuiltImages) -> None:
-    """The unit tests' fake engine keeps the same contract: tests/unit/support/test_fake_engine.py."""
-    rented = Rented(household, images.roles["client"])
+def test_docker_meets_the_contract(check: Callable[[Engine], None], resources: Resources, images: BuiltImages) -> None:
+    """tests/unit/support/test_fake_engine.py applies the same checks to the unit tests' fake engine."""
+    real = RealEngine(resources, images.roles["client"])
     try:
-        check(rented)
+        check(real)
     finally:
-        rented.remove()
+        real.remove()
 
 
-def test_clean_removes_what_the_lab_made_and_keeps_what_others_built_on_it(
-    household: Household, images: BuiltImages, lab_session: Session
+def test_clean_removes_the_labs_resources_and_keeps_images_that_others_built_on_them(
+    resources: Resources, images: BuiltImages, lab_session: Session
 ) -> None:
-    """The user's images, built FROM the base and FROM an image of the lab, stay, and so do their containers."""
-    token, client = household.token, images.roles["client"]
-    # If no registry answered, earlier versions imported the base like this: with Debian's name and the project's label.
-    old_base = household.build(f"debian:{token}", f"FROM {client}", f"LABEL {PROJECT_FILTER}")
-    ours = household.build(
+    """A user's images that were built FROM the base or FROM an image of the lab stay, and so do their containers."""
+    token, client = resources.token, images.roles["client"]
+    # Without a registry, earlier versions imported the base in this form: with Debian's name and the project's label.
+    old_base = resources.build(f"debian:{token}", f"FROM {client}", f"LABEL {PROJECT_FILTER}")
+    ours = resources.build(
         f"tuneproof/client:bookworm-{token}", f"FROM {old_base}", f"LABEL {LAYER_FILTER}", labels={BUILD: IMAGE}
     )
-    app = household.build(f"users/app:{token}", f"FROM {old_base}", "RUN true")
-    extended = household.build(f"users/client:{token}", f"FROM {ours}", "RUN true")
-    inheriting = household.engine.images.get(extended).labels
+    app = resources.build(f"users/app:{token}", f"FROM {old_base}", "RUN true")
+    extended = resources.build(f"users/client:{token}", f"FROM {ours}", "RUN true")
+    inheriting = resources.engine.images.get(extended).labels
     assert inheriting.items() >= {BUILD: IMAGE, **dict([PROJECT_FILTER.split("=")])}.items()
-    theirs = [household.run(app, name=f"users-db-{token}"), household.run(extended)]
-    made = household.run(client, labels=lab_session.labels)
-    assert remove_everything(household.corner.client) == Removed(containers=1, images=1)
-    assert all(household.is_running(container) for container in theirs)
-    assert [household.holds(image) for image in (old_base, ours, app, extended)] == [True, False, True, True]
-    assert not household.engine.containers.list(all=True, filters={"id": made})
+    theirs = [resources.run(app, name=f"users-db-{token}"), resources.run(extended)]
+    made = resources.run(client, labels=lab_session.labels)
+    assert remove_everything(resources.view.client) == Removed(containers=1, images=1)
+    assert all(resources.is_running(container) for container in theirs)
+    assert [resources.holds(image) for image in (old_base, ours, app, extended)] == [True, False, True, True]
+    assert not resources.engine.containers.list(all=True, filters={"id": made})
 
 
-def test_clean_removes_what_an_unfinished_build_left(household: Household, images: BuiltImages) -> None:
+def test_clean_removes_the_leftovers_of_an_unfinished_build(resources: Resources, images: BuiltImages) -> None:
     """An unfinished build leaves unnamed layers, and the container of the interrupted step."""
-    stage = household.build(f"stage:{household.token}", f"FROM {images.roles['client']}", f"LABEL {LAYER_FILTER}")
-    step = household.run(stage)
-    layer = str(household.engine.images.get(stage).id)
-    household.engine.api.remove_image(stage, force=True)
-    removed = remove_everything(household.corner.client)
+    stage = resources.build(f"stage:{resources.token}", f"FROM {images.roles['client']}", f"LABEL {LAYER_FILTER}")
+    step = resources.run(stage)
+    layer = str(resources.engine.images.get(stage).id)
+    resources.engine.api.remove_image(stage, force=True)
+    removed = remove_everything(resources.view.client)
     assert removed.containers == 1
     assert removed.refused == ()
-    assert not household.engine.containers.list(all=True, filters={"id": step})
-    assert not household.holds(layer)
+    assert not resources.engine.containers.list(all=True, filters={"id": step})
+    assert not resources.holds(layer)
 
 
 def test_an_image_that_a_user_committed_from_a_lab_container_outlives_the_session(
-    household: Household, images: BuiltImages
+    resources: Resources, images: BuiltImages
 ) -> None:
     """The image, and therefore its container, carries all labels of a session that has ended."""
     session = Session()
     with Lab(session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
-        name = f"users/kept:{household.token}"
-        committed = household.engine.containers.get(lab["client"].id).commit(*name.rsplit(":", 1))
-        household.corner.mine |= {name, str(committed.id)}
-    theirs = household.run(name)
-    assert household.engine.api.inspect_container(theirs)["Config"]["Labels"][SESSION] == session.id
-    remove_session(household.engine, session.id)
-    remove_dead_sessions(household.corner.client)
-    assert remove_everything(household.corner.client) == Removed()
-    assert household.is_running(theirs)
+        name = f"users/kept:{resources.token}"
+        committed = resources.engine.containers.get(lab["client"].id).commit(*name.rsplit(":", 1))
+        resources.view.mine |= {name, str(committed.id)}
+    theirs = resources.run(name)
+    assert resources.engine.api.inspect_container(theirs)["Config"]["Labels"][SESSION] == session.id
+    remove_session(resources.engine, session.id)
+    remove_dead_sessions(resources.view.client)
+    assert remove_everything(resources.view.client) == Removed()
+    assert resources.is_running(theirs)

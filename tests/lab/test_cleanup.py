@@ -1,4 +1,4 @@
-"""Nothing of a session remains, however it ends, and other people's containers are not touched."""
+"""Nothing of a session remains after any kind of end, and other containers are not removed."""
 
 import json
 import os
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture
 def other_session(engine: docker.DockerClient) -> Iterator[Session]:
-    """A session next to the run's own."""
+    """A second session beside the run's own."""
     session = Session()
     yield session
     remove_session(engine, session.id)
@@ -59,7 +59,7 @@ def test_a_lab_leaves_nothing_at_its_end(
 def test_a_failed_start_leaves_nothing(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """The engine refuses one of three containers: the others are removed, too, and the error gives the reason."""
+    """The engine refuses one of three containers; the other two are removed, and the error gives the reason."""
     good = [RoleSpec(name=f"client-{index}", role=Role.CLIENT, image=images.roles["client"]) for index in range(2)]
     bad = RoleSpec(name="bad", role=Role.CLIENT, image=images.roles["client"], sysctls={"net.ipv4.no_such_thing": "1"})
     with pytest.raises(LabError, match=r"starting bad.*no_such_thing"), Lab(other_session) as lab:
@@ -96,17 +96,17 @@ def killed() -> Iterator[list[Path]]:
 def test_nothing_survives_a_sigkill(
     engine: docker.DockerClient, tmp_path: Path, run_state: RunState, killed: list[Path], has: int
 ) -> None:
-    """The kill comes soon after the run has created this many resources; tests/lab/sigkill.py kills at more moments."""
+    """The kill comes soon after the run has created this many resources; sigkill.py kills at more instants."""
     instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
     killed.append(tmp_path)
     kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
-    assert kill.alive, "the kill hit nothing"
+    assert kill.alive, "the run had ended before the kill"
     assert kill.resources
 
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Set a handler, since children do not inherit it, but would inherit the ignored SIGINT of a background job."""
+    """Set a handler for SIGINT: children would inherit the ignored SIGINT of a background job, but not a handler."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
@@ -135,7 +135,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.slow  # The tests above send this signal during a measurement, and kill a run that is starting.
+@pytest.mark.slow  # Other tests send this signal during a measurement, and kill a run that is starting.
 @pytest.mark.parametrize("has", [1, 4, 6])
 @pytest.mark.timing
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:

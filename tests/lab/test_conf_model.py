@@ -1,7 +1,7 @@
 """The model of a configuration agrees with nginx: settings in effect, locations, servers and sockets.
 
-By default it uses one version and a sample; `./lab test tests/lab/test_conf_model.py -s` compares everything on all
-versions, and prints how many questions of each kind there were.
+By default, the tests use one version and a sample; `./lab test tests/lab/test_conf_model.py -s` compares everything on
+all versions, and prints the number of questions of each kind.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,9 +35,10 @@ SEED: Final = 47
 MOST_UNKNOWN: Final = 0.02
 """Share of the questions that the model may leave unanswered."""
 LEAST_OF_EACH: Final = 100
-"""In how many questions each construct must occur, if all are asked."""
+"""The number of questions in which each construct must occur, except in a sample."""
 LEAST_REFUSED: Final = 0.25
-# Cases that the model leaves unanswered are drawn rarely; only new versions support QUIC, and a set has at most one
+"""Share of the sets of listens that nginx must refuse."""
+# Questions that the model does not answer are drawn rarely; only new versions support QUIC, and a set has at most one
 # refusal.
 RARE: Final = (
     "unknown: ",
@@ -78,7 +79,7 @@ Compare = Callable[[], Compared]
 
 
 class Asked:
-    """nginx's answers to all questions, with which the model can be compared each time it changes."""
+    """nginx's answers to all questions, with which the model can be compared more than once."""
 
     def __init__(self, judge: Judge, size: Size) -> None:
         version = judge.version
@@ -115,7 +116,7 @@ def _sum(parts: Iterator[Compared]) -> Compared:
 def asked(
     engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> Iterator[Callable[[str, Size], Asked]]:
-    """Ask one version of nginx all questions, once per size."""
+    """Ask a version of nginx all questions of a size, only once for each version and size."""
     found: dict[tuple[str, Size], Asked] = {}
 
     def ask(version: str, size: Size) -> Asked:

@@ -1,4 +1,4 @@
-"""Other people's configurations run with limits and few privileges, as the kernel reports, and end at these limits."""
+"""Foreign configurations run with few privileges and with limits, as the kernel reports, and end at their limits."""
 
 import re
 import time
@@ -61,14 +61,14 @@ def started(
 
 
 def documented() -> dict[str, list[str]]:
-    """Return the rows of the table of limits in docs/hosts.md, by their first cell."""
+    """Return the rows of the table of limits in docs/hosts.md, by the text of their first column."""
     _, _, behind = Path("docs/hosts.md").read_text(encoding="utf-8").partition("| container | capabilities ")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in behind.split("\n\n")[0].splitlines()[2:]]
     return {name: cells for name, *cells in rows}
 
 
 def limits_inside(container: LabContainer, process: str) -> list[str]:
-    """Return the kernel's report on a process, in the words of that table."""
+    """Return the kernel's report on a process, in the form of a row of that table."""
     status = container.run(["cat", f"/proc/{process}/status"]).decode()
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert lines["CapBnd"] == lines["CapEff"]
@@ -80,7 +80,7 @@ def limits_inside(container: LabContainer, process: str) -> list[str]:
     (descriptors,) = set(re.findall(r"^Max open files +(\d+) +(\d+)", limits, re.MULTILINE)[0])
     assert re.search(r"^Max core file size +0 +0", limits, re.MULTILINE)
     mounts = [line.split() for line in container.run(["cat", "/proc/self/mountinfo"]).decode().splitlines()]
-    # The engine's own three files, and the volume with unix sockets, but no other files from the host.
+    # Only the engine's own three files and the volume with unix sockets come from the host.
     from_disk = {mount[4] for mount in mounts if mount[mount.index("-") + 2].startswith("/dev/")}
     assert from_disk <= {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", SOCKETS}
     (root,) = (mount[5].split(",")[0] for mount in mounts if mount[4] == "/")
@@ -93,7 +93,7 @@ def test_foreign_nginx_and_its_helpers_have_limits_and_few_capabilities(
 ) -> None:
     """The limits are those of docs/hosts.md; workers have no capabilities at all, and no program can gain any."""
     with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
-        # The helper sees nginx's processes; the helper's own first process is not among them.
+        # The helper sees nginx's processes, so its process 1 is nginx's; "self" is the helper's own.
         seen = {
             "your own nginx": limits_inside(lab["yours"], "1"),
             "the helper in its network": limits_inside(lab[owner_name("yours")], "self"),
@@ -119,7 +119,7 @@ def test_the_lease_runs_as_nobody_without_capabilities(
 
 
 def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:
-    """The file that fills the disk has been unlinked, like nginx's temporary files, so no folder's size shows it."""
+    """The file is unlinked while it grows, like nginx's temporary files, so no folder's size shows it."""
     fills = "import os, time; time.sleep(1); f = open('/var/lib/backend/x', 'wb'); os.unlink(f.name)\n"
     fills += "while True: f.write(bytes(1 << 20)); f.flush()"
     specs = [
@@ -151,7 +151,7 @@ def test_with_a_route_to_the_outside_foreign_files_run_only_with_trust(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The network is Docker's default one, on which the host answers. Without trust, nginx is not started."""
+    """On Docker's default internal network, the host answers, so nginx starts only with --trust."""
     monkeypatch.setattr(placed, "WITHOUT_ADDRESS", {})
     lab: dict[str, Any] = {"images": images, "session": lab_session, "place_cpus": place_cpus, "nginx": nginx}
     with (

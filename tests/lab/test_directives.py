@@ -18,7 +18,7 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# These directives are for other systems, or Debian's packages leave them out.
+# These modules are for other systems, or Debian's packages lack them.
 ABSENT: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -26,7 +26,7 @@ ABSENT: Final = frozenset(
         *("http_flv", "http_mp4", "http_random_index", "http_secure_link", "stream_realip"),
     )
 )
-# The lab's build of mainline lacks these, and loads no modules.
+# The lab's build of mainline lacks these modules, and cannot load any.
 NOT_IN_MAINLINE: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -36,7 +36,7 @@ NOT_IN_MAINLINE: Final = frozenset(
         *("mail_proxy", "mail_realip", "mail_smtp", "mail_ssl"),
     )
 )
-# Debian's security updates added these to older versions; the table describes nginx's own releases.
+# Debian's security updates added these directives to older versions; the table describes nginx's own releases.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers"})
 # Modules that Debian packages separately; without them, nginx does not know their directives.
 APART: Final = ("stream", "mail", "http_geoip", "http_image_filter", "http_perl", "http_xslt_filter", "stream_geoip")
@@ -73,19 +73,19 @@ class Question:
 
     row: Directive
     context: str
-    count: int  # number of arguments, all of them 1
+    count: int  # number of arguments; each is "1", or "on" for a repeated switch
     has_block: bool
-    is_twice: bool = False  # whether it appears twice
+    is_twice: bool = False  # whether the directive appears twice
 
     @property
     def args(self) -> list[str]:
         return ["on" if self.is_twice and self.row.is_flag else "1"] * self.count
 
     def configuration(self, version: str) -> str:
-        """Return a configuration for a question, with the modules that it needs and nothing else."""
+        """Return a configuration with the directive, and with only the modules that it needs."""
         named = {row.module.removeprefix("ngx_").removesuffix("_module") for row in rows_of(self.row.name)}
         families = {self.context.split()[0], self.row.module.split("_")[1]}
-        # stream's own modules need stream, which comes before them.
+        # Modules for stream need the module stream, which is loaded before them.
         spared = "" if "stream" in families else "stream_"
         needed = [name for name in APART if name in families | named and not (spared and name.startswith(spared))]
         loads = "".join(f"load_module modules/ngx_{name}_module.so; " for name in needed if version != MAINLINE)
@@ -97,11 +97,11 @@ class Question:
 
 
 def questions(row: Directive, turn: int) -> Iterator[Question]:
-    """Yield configurations that show whether a row is right; each ``turn`` uses other contexts.
+    """Yield questions that show whether a row is right; each ``turn`` uses other contexts.
 
-    In contexts that the row allows, they have the smallest and the largest number of arguments, one less and one more,
-    and a block if the directive takes none, or no block if it takes one. Two more use contexts that the row does not
-    allow: after four turns, all contexts of http have been tried.
+    In contexts that the row allows, questions have the smallest and the largest number of arguments, one less and one
+    more, and a block if the directive takes none, or no block if it takes one. Two more questions use contexts that the
+    row does not allow; after four turns, all contexts of http have been tried.
     """
     allowed, refused = (
         [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)
@@ -124,7 +124,7 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
 def test_nginx_agrees_with_the_table_on_names_contexts_and_arguments(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """It also rejects directives that the table lists only for other versions."""
+    """Each version also rejects directives that the table lists only for other versions."""
     image = subject_images([version], {version: [f"libnginx-mod-{name.replace('_', '-')}" for name in APART]})[version]
     ensure([image])
     numbers, turn = as_numbers(version), LAB_VERSIONS.index(version)
@@ -172,7 +172,7 @@ def test_nginx_agrees_with_the_table_on_names_contexts_and_arguments(
 def _agrees(one: Question, said: str, version: tuple[int, ...]) -> bool:
     expected = argument_problem(one.row.name, one.args, has_block=one.has_block, context=one.context, version=version)
     if one.is_twice:
-        # An invalid value is rejected only after the number of arguments.
+        # nginx may reject the value of the first directive before it reads the second one.
         return "test is successful" not in said
     number = f'invalid number of arguments in "{one.row.name}" directive'
     return expected in said if expected else not any(words in said for words in (*_REFUSED, number))

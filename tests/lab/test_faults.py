@@ -1,4 +1,4 @@
-"""If nginx dies during a trial, the lab is started again; the trial counts only if the claim is about nginx's death."""
+"""If nginx dies during a trial, the lab starts again; the trial counts only if the claim is about nginx's death."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
     claim = Claim[CountedObservation](
         name="requests_are_answered",
         sentence="Every request is answered",
-        source="control of the lab",
+        source="check of the lab",
         arms=("asked",),
         effect=lambda block: Tally.yes(when=block["asked"]["answered"] == 1),
         effect_name="trials with an answer",
@@ -42,7 +42,7 @@ def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
 
 
 def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
-    """Return a script that sends one request; in trials with these numbers, it first ends nginx's container."""
+    """Return a script that sends one request; in trials with these numbers, it first kills nginx's container."""
     done = 0
 
     def script(rig: Rig) -> Figures:
@@ -57,8 +57,8 @@ def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
     return script
 
 
-def test_nginx_that_dies_once_costs_a_block(nginx: str, measure: Measure) -> None:
-    """The lab is started again, and the claim is decided as if nothing had happened."""
+def test_one_death_of_nginx_makes_one_round_void(nginx: str, measure: Measure) -> None:
+    """The lab starts again, and the claim is decided."""
     scenario = scenario_with(dies_in_trials(2))
     with measure(Key(scenario.name, "", nginx, BARE.name), scenario, scenario.claims) as measures:
         cell = measures.decide(scenario.claims[0])
@@ -67,7 +67,7 @@ def test_nginx_that_dies_once_costs_a_block(nginx: str, measure: Measure) -> Non
 
 
 @pytest.mark.slow
-def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, measure: Measure) -> None:
+def test_a_second_death_of_nginx_ends_the_scenario_with_the_reason(nginx: str, measure: Measure) -> None:
     scenario = scenario_with(dies_in_trials(2, 3))
     with (
         measure(Key(scenario.name, "", nginx, BARE.name), scenario, scenario.claims) as measures,

@@ -1,4 +1,4 @@
-"""The default output of generators starts, with only the additions of `run --nginx-conf`."""
+"""nginx starts with the default output of each generator, with only the additions of `run --nginx-conf`."""
 
 import pytest
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 def test_generated_configurations_start(
     generator: Generator, ensure: EnsureImages, images: BuiltImages, place_cpus: PlaceCpus, lab_session: Session
 ) -> None:
-    """Each output starts on the version that its page assumes, and proxied requests get a response."""
+    """The version of nginx on the generator's page starts, and all requests get a response."""
     proposal = propose(Wanted(configuration=str(generator.file), version=generator.nginx))
     image = subject_images([generator.nginx], {generator.nginx: proposal.packages})[generator.nginx]
     ensure([image])

@@ -1,4 +1,4 @@
-"""A hostile configuration ends its own check with one sentence, and does not affect a counting claim beside it."""
+"""A hostile configuration ends only its own check, with one error, and does not affect a claim in another lab."""
 
 import subprocess
 import threading
@@ -37,11 +37,11 @@ from tuneproof.yours.proposal import Wanted, propose
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# The limit applies to forks, not to processes that join, such as the engine's runtime when the lab starts a program.
-# https://docs.kernel.org/admin-guide/cgroup-v2.html#pid
+# The limit applies to forks, not to processes that join the cgroup, such as the engine's runtime when the lab starts a
+# program. https://docs.kernel.org/admin-guide/cgroup-v2.html#pid
 _JOINING: Final = 16
 _MODULE: Final = "/usr/lib/nginx/modules/hostile.so"
-# dlopen(3) runs this before nginx can look at the module.
+# dlopen(3) runs this code before nginx can check the module.
 _FORKS: Final = """
 #include <unistd.h>
 __attribute__((constructor)) static void forks(void) { for (;;) if (fork() < 0) usleep(100000); }
@@ -58,7 +58,7 @@ __attribute__((constructor)) static void writes(void) {
 """
 _SERVER: Final = "http { server { listen 8080; location / { proxy_pass http://app:3000; } } }"
 _EVENTS: Final = "events { worker_connections 64; }"
-# Each request causes another one to the same address, by a name that the lab's name server answers.
+# Each request to /loop makes nginx send the same request to itself.
 _LOOP: Final = """http { resolver 127.0.0.1 valid=1s; server { listen 8080;
     location / { proxy_pass http://app:3000; }
     location /loop { set $to 127.0.0.1; proxy_pass http://$to:8080; } } }"""
@@ -68,16 +68,16 @@ _ENDLESS: Final = """http { proxy_max_temp_file_size 102400m; server { listen 80
 
 
 def asks_slowly(rig: Rig) -> Figures:
-    """Read four responses slowly, until nginx has been ended."""
+    """Read four responses slowly, until nginx has been killed."""
     flow = Flow(connections=4, path="/", read_bytes_per_s=20, receive_buffer_bytes=4096, then=(Step.STAY,))
     with rig.standing(flow, port=8080):
         while rig._stage.subject.is_running():
             time.sleep(0.1)
-    raise LabError("nginx has been ended")
+    raise LabError("nginx has been killed")
 
 
 def asks_the_loop(rig: Rig) -> Figures:
-    """Send the request that nginx sends to itself, and check that all such requests get a response at all."""
+    """Send a request that nginx repeats to itself, then an ordinary one; return both statuses (0: no response)."""
     looped = [one for answers in rig.flow(Flow(path="/loop", timeout_s=20.0), port=8080) for one in answers.answers]
     after = [one for answers in rig.flow(Flow(path="/", timeout_s=20.0), port=8080) for one in answers.answers]
     return {"looped_status": looped[0].status if looped else 0, "after_status": after[0].status if after else 0}
@@ -85,11 +85,11 @@ def asks_the_loop(rig: Rig) -> Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class Hostile:
-    """A configuration, and how its check ends."""
+    """A configuration, and the expected end of its check."""
 
     text: str
-    ends_with: str  # words in the only sentence; empty if the check runs to its end
-    module: str = ""  # source code of a module that it loads
+    ends_with: str  # part of the error; empty if the check completes
+    module: str = ""  # source code of a module that the configuration loads
     script: Any = asks_slowly
 
 
@@ -108,7 +108,7 @@ CASES: Final = {
 
 @dataclass(kw_only=True)
 class Most:
-    """The largest values seen of a foreign nginx's containers."""
+    """The largest values that were sampled from a foreign nginx's containers."""
 
     memory_bytes: int = 0
     processes: int = 0
@@ -136,7 +136,7 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
                 try:
                     seen = client.api.stats(one["Id"], stream=False, one_shot=True)
                 except (APIError, JSONDecodeError):
-                    # The engine reports a container that has ended as such, or not at all.
+                    # The container has ended.
                     continue
                 most.looks += 1
                 most.memory_bytes = max(most.memory_bytes, seen["memory_stats"].get("usage", 0))
@@ -155,7 +155,7 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
 def built(source: str, folder: Path) -> bytes:
     """Build a module and return its file."""
     if which("gcc") is None:
-        pytest.skip("gcc is not installed here: no module can be built that does harm")
+        pytest.skip("gcc is not installed here, so no hostile module can be built")
     (folder / "hostile.c").write_text(source, encoding="ascii")
     command = ["gcc", "-shared", "-fPIC", "-O1", "-o", str(folder / "hostile.so"), str(folder / "hostile.c")]
     subprocess.run(command, check=True)
@@ -163,7 +163,7 @@ def built(source: str, folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_hostile_configuration_harms_itself_alone(
+def test_a_hostile_configuration_ends_only_its_own_check(
     name: str,
     engine: docker.DockerClient,
     images: BuiltImages,
@@ -173,7 +173,7 @@ def test_a_hostile_configuration_harms_itself_alone(
     nginx: str,
     tmp_path: Path,
 ) -> None:
-    """The check ends with one sentence, the claim in the other lab holds, and all limits are kept."""
+    """The check ends with one error or completes, the claim in the other lab holds, and no limit is exceeded."""
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}

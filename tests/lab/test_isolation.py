@@ -1,4 +1,4 @@
-"""The privileges of a lab's containers, as the engine itself reports them."""
+"""The privileges and limits of a lab's containers, as the engine and the kernel report them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,7 +42,7 @@ def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, An
 
 
 def test_no_container_mounts_anything_from_the_host(inspected: dict[str, Any]) -> None:
-    """A container has neither bind mounts nor volumes: files come with the image or by upload."""
+    """A container has neither bind mounts nor volumes; files come with the image or by upload."""
     assert not inspected["Mounts"]
     assert not inspected["HostConfig"]["Binds"]
 
@@ -70,7 +70,7 @@ def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
 
 
 def test_only_netadmin_sees_processes_of_another_container(containers: dict[str, dict[str, Any]]) -> None:
-    """Netadmin sees its subject's processes, to read nginx's memory; all other containers see only their own."""
+    """Netadmin sees its subject's processes, to read nginx's memory use; other containers see only their own."""
     modes = {role: item["HostConfig"]["PidMode"] for role, item in containers.items()}
     assert modes.pop("netadmin") == f"container:{containers['subject']['Id']}"
     assert not any(modes.values())
@@ -79,19 +79,19 @@ def test_only_netadmin_sees_processes_of_another_container(containers: dict[str,
 def test_the_labs_network_has_no_route_to_the_outside(
     engine: docker.DockerClient, containers: dict[str, dict[str, Any]]
 ) -> None:
-    """The network is internal: it does not have a gateway."""
+    """The network is internal, so the engine does not route its packets to other networks."""
     (name,) = containers["subject"]["NetworkSettings"]["Networks"]
     assert engine.networks.get(name).attrs["Internal"] is True
 
 
-def test_the_subject_runs_on_a_cpu_of_its_own(containers: dict[str, dict[str, Any]]) -> None:
+def test_no_other_role_runs_on_the_subjects_cpu(containers: dict[str, dict[str, Any]]) -> None:
     """The load generator must not compete with the program under test."""
     assert containers["subject"]["HostConfig"]["CpusetCpus"] == "0"
     assert all("0" not in containers[role]["HostConfig"]["CpusetCpus"] for role in ("backend", "client", "netadmin"))
 
 
 def test_a_roles_limits_reach_the_kernel(lab_session: Session, images: BuiltImages) -> None:
-    """Memory, CPUs and sysctls are read from inside, as far as a process can see them."""
+    """A process in the container sees its CPUs, sysctls and capabilities; the engine reports the other limits."""
     spec = RoleSpec(
         name="client",
         role=Role.CLIENT,

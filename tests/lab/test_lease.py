@@ -1,4 +1,4 @@
-"""A session's lease: the engine itself notices when its owner has ended."""
+"""A session's lease, from which the engine notices that the session's process has ended."""
 
 import subprocess
 import sys
@@ -33,10 +33,10 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
     return [item for item in found if LEASE in item["Labels"]]
 
 
-def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
+def test_a_lease_ends_with_its_process_and_then_any_process_may_remove_the_session(
     engine: docker.DockerClient, images: BuiltImages
 ) -> None:
-    """Earlier, no other process can remove the session."""
+    """Before that, the removal of dead sessions leaves the session alone."""
     session = Session().id
     words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"]]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as holder:
@@ -52,7 +52,7 @@ def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
     assert leases(engine, session) == []
 
 
-def test_a_lease_can_be_returned(engine: docker.DockerClient, images: BuiltImages) -> None:
+def test_a_lease_is_removed_at_the_end_of_its_context(engine: docker.DockerClient, images: BuiltImages) -> None:
     session = Session()
     with lease_of(engine, session=session, image=images.roles["netadmin"]) as lease:
         assert [item["State"] for item in leases(engine, session.id)] == ["running"]

@@ -1,4 +1,4 @@
-"""nginx on several CPUs: the lab starts what claims about large machines need, even on a machine too small for them."""
+"""The arms of claims about many CPUs can run, even on a machine with too few CPUs to decide the claims."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ from tuneproof.proof.scenario.placement import CpuPlacement
 
 pytestmark = [pytest.mark.engine]
 
-# nginx gets all CPUs, as on a machine of its own, except that the generators share them.
+# nginx gets both CPUs, and shares them with the load generators.
 PLACEMENT: Final = CpuPlacement(subject="0-1", others="0-1")
 CPUS_ALLOWED: Final = (
     "grep -h Cpus_allowed_list $(grep -l '^nginx: worker' /proc/[0-9]*/cmdline | sed s/cmdline/status/)"

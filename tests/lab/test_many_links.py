@@ -23,12 +23,12 @@ def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.Dock
     assert after[-1].kernels <= before.kernels
 
 
-def test_if_no_link_can_be_shaped_the_bare_network_still_gets_its_verdict(
+def test_claims_on_the_bare_network_are_decided_even_if_no_link_can_be_shaped(
     lab_session: Session, images: BuiltImages, tmp_path: Path
 ) -> None:
-    """With the native shaper and without netem, cells with shaped links are skipped with the reason; others run."""
+    """With the native shaper and without netem, claims on shaped links are skipped with the reason; others run."""
     if not why_impossible(lab_session, images.roles["netadmin"])[NATIVE]:
-        pytest.skip("this host's kernel has netem: nothing is unsupported here")
+        pytest.skip("this host's kernel has netem, so it can shape links")
     child = start_pytest(*SHORTEST_RUN, "--network", "wan", "--network", "bare", "--shaper", "native", results=tmp_path)
     output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
     assert child.returncode == 0, output

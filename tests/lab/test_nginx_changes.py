@@ -1,4 +1,4 @@
-"""The table of nginx's changes agrees with the four binaries: parameters, removed directives, visible defaults."""
+"""The table of nginx's changes agrees with the lab's binaries: parameters, removed directives, visible defaults."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# Debian packages them as separate modules, which the image lacks.
+# Debian packages these blocks' modules separately, and the image lacks them.
 ABSENT: Final = frozenset({"stream", "mail"})
 _UPSTREAM: Final = "upstream u { server 127.0.0.1; %s }"
-# A line that loads if the parameter is known, except for other missing parts.
+# For each parameter, a line that nginx rejects with one of the messages in _LACKING if it does not know the parameter.
 SAMPLES: Final[Mapping[tuple[str, str], str]] = {
     **{
         (f"{kind}_cache_path", "min_free="): f"{kind}_cache_path /tmp/{kind} keys_zone={kind}:1m min_free=1m;"
@@ -48,7 +48,7 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
         for part in ("", "_key")
     },
 }
-# With an invalid value, nginx refuses the line before it warns that the directive does nothing.
+# With an invalid value, nginx refuses the line before it warns that the directive has no effect.
 VALUES: Final[Mapping[str, str]] = {
     "http2_idle_timeout": "1s",
     "http2_max_field_size": "1k",
@@ -141,7 +141,7 @@ print(json.dumps({
 def lines_to_try() -> dict[str, tuple[Change, str]]:
     """Return a configuration for each row that one line can test, by a unique name.
 
-    New directives are those of the table of directives, which has a test of its own.
+    test_directives.py tests new directives with the table of directives.
     """
     found = {}
     for number, change in enumerate(CHANGES):
@@ -176,7 +176,7 @@ def test_variables_are_known_since_the_version_in_the_table(
 def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """Older versions do not know these parameters; nginx itself reports which are removed, ignored or deprecated."""
+    """Older versions do not know new parameters; nginx reports removed, ignored and deprecated lines itself."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()

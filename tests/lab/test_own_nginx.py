@@ -1,4 +1,4 @@
-"""Other people's configurations start unchanged in the lab, and handle connections as audit predicts."""
+"""Foreign configurations start unchanged in the lab, and reuse upstream connections as audit predicts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,10 +31,10 @@ STARTED: Final = (
     "classic",
     "unix-socket",
     "address",
-    "http-1.1-forgotten",
-    "header-forgotten",
+    "without-http-1.1",
+    "without-the-header",
     "inherited-headers",
-    "said-after-use",
+    "directives-after-use",
     "websocket-map-that-closes",
     "websocket-map-that-keeps",
     "close-always",
@@ -72,7 +72,7 @@ def asked(
 
 @pytest.mark.slow  # The whole run below covers the usual case, and test_containment.py covers a unix socket.
 @pytest.mark.parametrize("name", [*STARTED, *SURROUNDINGS])
-def test_a_configuration_starts_and_behaves_as_audit_says(
+def test_a_configuration_starts_and_behaves_as_audit_predicts(
     name: str,
     tmp_path: Path,
     nginx: str,
@@ -80,7 +80,7 @@ def test_a_configuration_starts_and_behaves_as_audit_says(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """A stand-in answers every request. With "yes", requests share connections; with "no", each has its own."""
+    """A stand-in answers every request. Requests share connections if audit predicts "yes", and do not with "no"."""
     named = first_file({**CASES, **SURROUNDINGS}[name], tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}
@@ -153,8 +153,8 @@ def ran(results: Path, *arguments: str) -> tuple[int, str]:
     return child.returncode, out
 
 
-def test_a_run_on_ones_own_nginx_completes(nginx: str, tmp_path: Path) -> None:
-    """The run shows a patch and its gain, and what was added around the files; it writes results and pages."""
+def test_a_run_with_a_users_configuration_completes(nginx: str, tmp_path: Path) -> None:
+    """The run shows the gain of a patch, and the additions around the files; it writes results, pages and the patch."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = "upstream app { server app:8080; keepalive 4; }\nserver {\n location / { proxy_pass http://app; }\n}"
@@ -177,7 +177,7 @@ def test_a_run_on_ones_own_nginx_completes(nginx: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
-    """Streams pass over TLS and HTTP/2, from upstreams on the network and on nginx's machine, and from FastCGI."""
+    """Streams pass over TLS and HTTP/2, from upstreams on the network, on nginx's own host, and from FastCGI."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = (
@@ -205,7 +205,7 @@ def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp
 
 
 def test_a_missing_image_is_reported_as_missing(tmp_path: Path) -> None:
-    """The message comes before anything starts, and names the image instead of saying that nginx is missing."""
+    """The message comes before anything starts, and concerns the image, not nginx."""
     site = tmp_path / "nginx.conf"
     site.write_text("events { }\nhttp { server { location / { proxy_pass http://a; } } }\n", encoding="utf-8")
     status, out = ran(tmp_path / "results", f"--nginx-conf={site}", "--nginx-image", "tuneproof.invalid/none:1")

@@ -1,6 +1,6 @@
-"""A patched configuration answers as before: same statuses, same headers, on the lab's nginx.
+"""nginx answers with the same statuses and headers before and after a patch to its configuration.
 
-By default, the test generates a few configurations from seeds. TUNEPROOF_PATCHED_SEEDS sets how many;
+By default, the test generates a few configurations from seeds. TUNEPROOF_PATCHED_SEEDS sets their number;
 TUNEPROOF_NGINX_TESTS names a folder with an nginx.conf in each of its folders, such as those of nginx's own test suite.
 """
 
@@ -37,10 +37,10 @@ SEEDS: Final = int(os.environ.get("TUNEPROOF_PATCHED_SEEDS", "12"))
 SUITE: Final = os.environ.get("TUNEPROOF_NGINX_TESTS", "")
 BEFORE, AFTER, AGAIN = "before", "after", "again"
 _FOLDER: Final = "/promises"
-# At most this many containers run side by side; each runs at most this many configurations until then.
+# The number of containers is the number of variants divided by _EACH, and at most _AT_ONCE.
 _AT_ONCE: Final = 8
 _EACH: Final = 40
-# audit reports this cost with a patch: a backend that gets HTTP/1.1 may send chunked responses.
+# audit reports this price of a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
 # These headers depend on the server's clock, and on the time at which a test created its file.
 _MOVING: Final = frozenset({"date", "etag", "last-modified"})
@@ -67,14 +67,14 @@ done
 @dataclass(frozen=True, kw_only=True)
 class Tried:
     name: str
-    variants: Mapping[str, str]  # the original configuration, and with patches
+    variants: Mapping[str, str]  # the original and the patched configurations, by name
     questions: Sequence[str]
-    files: Mapping[str, str]  # the files that nginx needs at its start, below its folder
+    files: Mapping[str, str]  # the files that nginx needs when it starts, below its folder
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    refusal: str  # empty if nginx has loaded it
+    refusal: str  # nginx's message; empty if it has loaded the configuration
     answers: Sequence[Mapping[str, Sequence[str]]]  # by question: each header's values, and the status under ""
 
 
@@ -134,7 +134,7 @@ def packed(cases: Sequence[Tried]) -> Iterator[tuple[str, str]]:
 
 
 def _folder(number: int, name: str) -> str:
-    # All paths have the same length, since paths may be part of a response.
+    # All paths have the same length, since a response may contain a path.
     return f"{number:03}-{name:6}".replace(" ", "-")
 
 
@@ -146,7 +146,7 @@ def answered(
     session: Session,
     nginx: str,
 ) -> dict[tuple[str, str], Answered]:
-    """Start each variant, send it the requests, and return nginx's responses by the names of case and variant."""
+    """Start nginx with each variant, send the requests, and return the responses by the names of case and variant."""
     more = {"user": "0:0", "cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "network_mode": "none"}
     server = Path(question_server.__file__).read_text(encoding="utf-8")
     with (
@@ -183,7 +183,7 @@ def _adds(case: Tried, name: str, line: str) -> bool:
 
 
 def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -> bool:
-    """Tell whether lists of servers, such as $upstream_addr, only grew: reused connections may cost a retry."""
+    """Tell whether lists of servers, such as $upstream_addr, only grew; a reused connection may lead to a retry."""
     return bool(now and then) and all(
         new.startswith(f"{old}, ") for new, old in zip(now or (), then or (), strict=False)
     )
@@ -192,15 +192,15 @@ def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -
 def differing(
     case: Tried, patched: str, found: Mapping[tuple[str, str], Answered], befores: Sequence[str] = (BEFORE,)
 ) -> str:
-    """Return a readable list of the changes that patches caused; empty if there are none."""
+    """Return a readable list of the changes that a patch caused; empty if there are none."""
     after = found[case.name, patched]
     if after.refusal:
         return after.refusal
     known = [found[case.name, name].answers for name in befores]
-    told = []
+    changes = []
     framing = _FRAMING if _adds(case, patched, "proxy_http_version 1.1;") else frozenset()
     for question, now, *then in zip(case.questions, after.answers, *known, strict=True):
-        # This request is so slow that only a fast machine gets a response.
+        # The response is so slow that only a fast machine gets it in time.
         if any(one[""] == [question_server.TIMEOUT] for one in then):
             continue
         for name in {*now, *then[0]} - framing:
@@ -209,8 +209,8 @@ def differing(
             # next peer.
             is_new = now.get(name) not in values and all(value == values[0] for value in values)
             if is_new and not (_adds(case, patched, "keepalive 32;") and _is_tried_once_more(now.get(name), values[0])):
-                told.append(f"{question}: {name or 'status'}: {values[0]} -> {now.get(name)}")
-    return "\n".join(told)
+                changes.append(f"{question}: {name or 'status'}: {values[0]} -> {now.get(name)}")
+    return "\n".join(changes)
 
 
 def test_a_patched_configuration_loads_and_answers_as_before(

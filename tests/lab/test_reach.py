@@ -1,4 +1,4 @@
-"""A user in the engine's group needs nothing else; test_bad_input.py tests an engine elsewhere."""
+"""A user in the engine's group needs no other privileges; test_bad_input.py tests an engine over TCP."""
 
 import os
 import stat
@@ -18,10 +18,10 @@ _NOBODY = 65534
 
 
 def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> None:
-    """The user nobody, in no other group than the socket's, is not root and has no capabilities."""
+    """The user nobody has no capabilities, and is in no other group than the socket's."""
     address = find_endpoint().address
     if os.geteuid() != 0:
-        pytest.skip("this run is that of a user already; only root can become another one")
+        pytest.skip("only root can start a run as another user")
     if not address.startswith("unix://"):
         pytest.skip(f"the engine at {address} has no socket with a group")
     if not _readable_by_others(CHECKOUT):
@@ -31,7 +31,7 @@ def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> No
         pytest.skip(f"other users may not run {sys.executable}, and there is no other Python of this version")
     socket = Path(address.removeprefix("unix://")).stat()
     if not socket.st_mode & stat.S_IWGRP or socket.st_gid == 0:
-        pytest.skip("the engine's socket belongs to no group of its own")
+        pytest.skip("the engine's socket has no group of its own that may write to it")
     results = tmp_path / "results"
     results.mkdir()
     os.chown(results, _NOBODY, _NOBODY)
@@ -52,7 +52,7 @@ def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> No
 
 
 def _interpreters() -> list[Path]:
-    """Return this interpreter, or the distribution's of the same version: root's own may be closed to other users."""
+    """Return this interpreter and the distribution's of the same version; other users may not run one of root's."""
     return [Path(sys.executable), Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")]
 
 

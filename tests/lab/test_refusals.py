@@ -1,4 +1,4 @@
-"""nginx refuses the lines that the model rejects, with the same message, and loads similar lines."""
+"""nginx refuses the lines that the model rejects, with the same messages, and loads similar lines."""
 
 import docker
 import pytest

@@ -1,17 +1,18 @@
 """The figures of a capture equal tshark's, or differ in an exactly defined way.
 
-The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 12's). Ours differ as follows:
+The definitions are Wireshark's (epan/dissectors/packet-tcp.c of 4.0, Debian 12's version), with these differences:
 
-- Repeated or overtaken. Together these are the same segments: payload below the highest sequence number seen. Wireshark
-  calls such a segment overtaken if the latest new data came shortly before, which on a busy flow is always true, even
-  if the capture has seen every byte of the segment. Here a segment is overtaken only if it brings bytes that were never
-  seen, within a round trip, and before two duplicate acknowledgements ask for it.
-- Wireshark counts repeated SYNs, SYN/ACKs and FINs as retransmissions. Here they have counts of their own, since no
-  payload was lost.
-- A segment that looks like a keep-alive probe while the window is closed is a window probe here: Linux probes closed
-  windows in this way.
-- The handshake's time begins with the first SYN here, since the client waits from then on, and with the latest one in
-  Wireshark.
+- Retransmitted or overtaken segments: together, these are the same segments in both programs, those with payload below
+  the highest sequence number seen. Wireshark calls such a segment overtaken (out of order) if the latest new data came
+  shortly before. On a busy flow this is always true, even if the capture contains every byte of the segment already.
+  Here, a segment is overtaken only if it carries bytes that were never seen, within a round trip, and before two
+  duplicate acknowledgements request it.
+- Wireshark counts repeated SYNs, SYN/ACKs and FINs as retransmissions. Here, SYNs and SYN/ACKs have separate counts,
+  and FINs are not counted, since no payload was lost.
+- A segment that looks like a keep-alive probe while the window is closed is a window probe here, since Linux probes
+  closed windows in this way.
+- The handshake's time begins with the first SYN here, since the client waits from then on; in Wireshark, it begins with
+  the last one.
 """
 
 import gzip
@@ -71,7 +72,7 @@ class Compared:
 
 @pytest.fixture(scope="module")
 def tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[LabContainer]:
-    """Start a container with tshark and every capture; its image is built only for these tests."""
+    """Start a container with tshark and every capture; only these tests need its image."""
     image = ImageSpec(name="tshark", suite=ROLES_SUITE)
     ensure([image])
     with Lab(lab_session) as lab:
@@ -81,7 +82,7 @@ def tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[LabContainer]
 
 @pytest.fixture(scope="module")
 def read_by_tshark(tshark: LabContainer) -> Mapping[str, list[Frame]]:
-    """Return every capture as tshark reads it."""
+    """Return tshark's frames of every capture, by name."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return dict(zip(FILES, pool.map(partial(frames, tshark), FILES), strict=True))
 
@@ -97,7 +98,7 @@ def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[F
         Pair(ours=ours[frozenset((stream[0].source, stream[0].destination))].pop(0), theirs=stream)
         for stream in by_stream(read_by_tshark[name])
     ]
-    assert not any(ours.values()), "there are connections that tshark does not see"
+    assert not any(ours.values()), "tshark lacks some of the connections"
     return Compared(name=name, pairs=pairs)
 
 
@@ -124,7 +125,7 @@ def test_syns_and_their_repetitions_equal_tsharks(compared: Compared) -> None:
 
 
 def test_handshakes_take_as_long_as_in_tshark_except_for_repeated_syns(compared: Compared) -> None:
-    """Our handshake begins with the first SYN, so it is longer by the delay of the last repetition."""
+    """The project's handshake begins with the first SYN, so it is longer by the delay of the last repetition."""
     for pair in compared.pairs:
         theirs = next((frame.initial_rtt_s for frame in pair.theirs if frame.initial_rtt_s is not None), None)
         if theirs is None:
@@ -135,8 +136,8 @@ def test_handshakes_take_as_long_as_in_tshark_except_for_repeated_syns(compared:
         assert pair.ours.handshake_s - waited_s == pytest.approx(theirs, abs=2e-9)
 
 
-def test_segments_sent_again_or_late_equal_tsharks(compared: Compared) -> None:
-    """Retransmitted and overtaken segments count together; FINs and probes are neither."""
+def test_retransmitted_and_overtaken_segments_together_equal_tsharks(compared: Compared) -> None:
+    """Segments without payload, such as FINs and probes, do not count."""
     for pair in compared.pairs:
         for side, theirs in pair.sides:
             again = [frame for frame in theirs if frame.kinds & {"retransmission", "out_of_order"}]
@@ -145,7 +146,7 @@ def test_segments_sent_again_or_late_equal_tsharks(compared: Compared) -> None:
 
 
 def test_overtaken_segments_equal_tsharks_except_those_seen_or_requested(compared: Compared) -> None:
-    """Our overtaken segments carry bytes never seen, within a round trip, before two acknowledgements ask for them."""
+    """See the module's docstring for the narrower definition of overtaken segments."""
     for pair in compared.pairs:
         overtaken = overtaken_frames(pair.theirs)
         for side, theirs in pair.sides:
@@ -166,8 +167,8 @@ def test_quic_connections_retries_and_version_negotiations_equal_tsharks(tshark:
         assert service.negotiated == len({frame.connection for frame in of_service if frame.negotiates})
 
 
-def test_the_captures_contain_everything_that_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
-    """The comparison must not be empty: a comparison of nothing with nothing would pass, too."""
+def test_the_captures_contain_every_kind_of_frame(read_by_tshark: Mapping[str, list[Frame]]) -> None:
+    """Without any frame of a kind, the comparisons above would pass, too."""
     found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
     assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))
     assert all(found[kind] for kind in ("zero_window", "zero_window_probe", "keep_alive"))

@@ -1,7 +1,6 @@
-"""Claims that are decided by counting are reversed when another arm replaces their own.
+"""Claims that are decided by counting are reversed when another arm of their scenario replaces one of their own.
 
-The remedy is removed, or the cause added; and a claim that is expected to be refuted is seen to hold. All arms are the
-scenario's own, so one measurement decides a scenario's claims both unchanged and reversed.
+The replacement removes the remedy, or adds the cause; a claim that is expected to be refuted then holds.
 """
 
 from typing import Any, Final
@@ -20,7 +19,7 @@ pytestmark = [pytest.mark.engine]
 TURNED: Final = {
     scenario.name: scenario for scenario in EVERY_SCENARIO if any(claim.turned_by for claim in scenario.claims)
 }
-# One scenario is tested everywhere; the others consist of the same parts, and together take minutes.
+# Only this scenario is always tested; the others consist of the same parts, and take minutes together.
 SEEN_EVERYWHERE: Final = "config_rot"
 
 

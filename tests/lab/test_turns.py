@@ -1,4 +1,4 @@
-"""The recorder's event loop against nginx's own debug log: the same calls and exactly the same bytes."""
+"""The recorder counts the same calls and exactly the same bytes as nginx's own debug log."""
 
 import re
 import shlex
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.engine
 IDLE_WITHIN_S = 20.0
 TRACED_PORT = 8001
 # The lines of a debug log for each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
-# ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). For a call that would block, they show -1 bytes, except
-# that sendfile gets another line; readv's bytes are logged by its caller.
+# ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A line for a call that would block has -1 bytes, except
+# that sendfile has a different line; readv's caller logs its bytes.
 WAIT = re.compile(r"epoll timer: ")
 READ = re.compile(r"(?:recv: fd:\d+ (-?\d+) of \d+)|(?:pipe recv chain: (-?\d+))")
 READ_CALL = re.compile(r"recv: fd:\d+ -?\d+ of |readv: \d+, last:")
@@ -39,14 +39,14 @@ PROCESS = re.compile(r"^\S+ \S+ \[debug\] (\d+)#", re.ASCII)
 
 @pytest.fixture(scope="module")
 def unrecorded(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str) -> Iterator[Stage]:
-    """A lab with an nginx without the recorder."""
+    """The stage of a lab in which nginx runs without the recorder."""
     with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
         yield stage
 
 
 @pytest.fixture
 def traced(unrecorded: Stage) -> Iterator[list[int]]:
-    """Return the workers of a second nginx in that lab, with the recorder inside and the tracer outside."""
+    """The workers of a second nginx in that lab, which both the recorder and the tracer record."""
     run, pid_file = unrecorded.subject.run, "/var/lib/subject/traced.pid"
     text = SubjectConfig(upstream="backend:8000", port=TRACED_PORT).render()
     text = text.replace("/var/lib/subject/nginx.pid", pid_file)
@@ -65,7 +65,7 @@ def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER)
 
 
 def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
-    """Return each worker's record by process id, and the debug log, at a moment when all workers wait."""
+    """Return each worker's record by process id, and the debug log, from a moment when all workers wait."""
     pids = [worker.pid for worker in stage.workers()]
 
     def records() -> dict[int, recorder.Record]:
@@ -77,11 +77,11 @@ def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
         log = stage.subject.fetch(ERROR_LOG_PATH)
         if before == records() and all(record.begun == record.counters["turns"] for record in before.values()):
             return before, log
-    raise AssertionError(f"the workers are busy for {IDLE_WITHIN_S:g} s")
+    raise AssertionError(f"the workers were busy for {IDLE_WITHIN_S:g} s")
 
 
 def recorded_load(stage: Stage) -> tuple[dict[int, recorder.Record], list[str]]:
-    """Run a load from one idle moment to the next; return its iterations, and the debug log's new lines."""
+    """Run a load from one idle moment to the next; return the growth of each record, and the log's new lines."""
     before, log_before = idle(stage)
     run_trial(stage.client, PLAN, address=stage.address, port=stage.port, label="turns")
     after, log_after = idle(stage)
@@ -98,10 +98,10 @@ def moved(lines: Sequence[str], call: re.Pattern[str]) -> list[int]:
     return [max(0, int(next(each for each in match.groups() if each is not None))) for match in matches]
 
 
-def test_the_recorder_counts_what_the_debug_log_reports(
+def test_the_recorder_agrees_with_the_debug_log(
     place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
 ) -> None:
-    """Each worker's iterations and bytes agree exactly, and an observation contains those of its trial."""
+    """Each worker's iterations, calls and bytes agree exactly, and a trial's observation contains its iterations."""
     with started(
         place_cpus(()), lab_session, images, nginx, subject(records_turns=True, error_log_level="debug")
     ) as lab:
@@ -109,34 +109,34 @@ def test_the_recorder_counts_what_the_debug_log_reports(
         workers, lines = recorded_load(stage)
         assert len(workers) == 2
         for pid, record in workers.items():
-            told = [line for line in lines if _process(line) == pid]
-            assert record.counters["turns"] == counted(told, WAIT)
-            assert record.counters["read_bytes"] == sum(moved(told, READ))
-            assert record.counters["write_bytes"] == sum(moved(told, WRITE))
-            assert record.counters["read_calls"] == counted(told, READ_CALL)
-            assert record.counters["write_calls"] == counted(told, WRITE_CALL)
-        assert sum(record.counters["read_bytes"] for record in workers.values()) > 1 << 20, "small files came through"
+            own_lines = [line for line in lines if _process(line) == pid]
+            assert record.counters["turns"] == counted(own_lines, WAIT)
+            assert record.counters["read_bytes"] == sum(moved(own_lines, READ))
+            assert record.counters["write_bytes"] == sum(moved(own_lines, WRITE))
+            assert record.counters["read_calls"] == counted(own_lines, READ_CALL)
+            assert record.counters["write_calls"] == counted(own_lines, WRITE_CALL)
+        assert sum(record.counters["read_bytes"] for record in workers.values()) > 1 << 20, "too few bytes were read"
         arm = Arm(name="recorded", subject=bench.subjects["subject"], plan=StallLoad(measure_s=0.3, counts_turns=True))
         observation = arm.plan.observe(bench.run(arm, label="trial"))
         for lag in observation.workers:
             assert lag.turns is not None
-            # The iterations do not show how many probes the window had: on a busy machine, its ends come late.
+            # The exact number is not known: on a busy machine, the window's start and end are late.
             assert lag.turns.pid == lag.worker_pid
             assert lag.turns.turns > 0
 
 
 @pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
 def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorded: Stage) -> None:
-    """They record one nginx, from inside and from outside, under bulk downloads and small requests."""
+    """Both record one nginx, from inside and from outside, under bulk downloads and small requests."""
 
     def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
-        """Return both records at a moment when no worker does anything."""
+        """Return both records from a moment when all workers wait."""
         deadline_s = time.monotonic() + IDLE_WITHIN_S
         while time.monotonic() < deadline_s:
             seen = records_in(unrecorded, traced), records_in(unrecorded, traced, "dev/shm/traced")
             if seen == (records_in(unrecorded, traced), records_in(unrecorded, traced, "dev/shm/traced")):
                 return seen
-        raise AssertionError(f"the workers are busy for {IDLE_WITHIN_S:g} s")
+        raise AssertionError(f"the workers were busy for {IDLE_WITHIN_S:g} s")
 
     before = both()
     plan = replace(PLAN, bulk_per_worker=(2, 2))
@@ -152,7 +152,7 @@ def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorde
         assert {name: call.made for name, call in outside[pid].calls.items()} == pytest.approx(calls, rel=0.02)
         seconds = [record[pid].counters["cpu_ns"] / 1e9 for record in (inside, outside)]
         print(f"\nworker {pid}: {counts}; CPU seconds, inside and outside: {seconds}")  # noqa: T201 - a result
-    assert sum(inside[pid].counters["read_bytes"] for pid in traced) > 1 << 20, "bulk downloads came through"
+    assert sum(inside[pid].counters["read_bytes"] for pid in traced) > 1 << 20, "too few bytes were read"
 
 
 def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
@@ -162,9 +162,9 @@ def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
         unrecorded.observer.turns(0.0, 0.0)
 
 
-@pytest.mark.slow  # a stop is longer than the usual gaps of a shared CPU
+@pytest.mark.slow
 def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> None:
-    """The probe shows at least six of eight stops of 80 ms, and at most half as many on the other worker."""
+    """The probe shows at least six of eight stops of 80 ms, and at most half as many delays of the other worker."""
     plan = StallLoad(settle_s=0.0, measure_s=1.5)
     stopped_pid = plan.observe(plan.run(unrecorded, label="first")).workers[0].worker_pid
     stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
@@ -177,7 +177,7 @@ def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> Non
     assert other <= stopped / 2
 
 
-@pytest.mark.slow  # This repeats a test of tests/unit/proof/scenario with the loader's own words.
+@pytest.mark.slow  # A test in tests/unit/proof/scenario is the same with a canned message of the loader.
 def test_a_recorder_that_cannot_be_loaded_fails_a_precondition(
     place_cpus: PlaceCpus,
     lab_session: Session,

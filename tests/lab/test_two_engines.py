@@ -21,7 +21,7 @@ from tuneproof.report.results.run_file import load
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing, pytest.mark.slow]
 
-# Four claims decided by counting, in four scenarios: neither engine can do everything before the other begins.
+# Four claims decided by counting, in four scenarios: neither engine can decide all of them before the other begins.
 _CLAIMS = ("rate_limit_breaks_pages", "ssl_on_starts", "cache_lock_protects_new_keys", "secp384r1_costs_a_round_trip")
 
 
@@ -29,7 +29,7 @@ _CLAIMS = ("rate_limit_breaks_pages", "ssl_on_starts", "cache_lock_protects_new_
 def second_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
     """A client of an engine without images, which ends with the test."""
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("only root can start a second engine, where one is installed")
+        pytest.skip("a second engine needs root and an installed dockerd")
     socket = tmp_path / "engine.sock"
     places = [f"--data-root={tmp_path}/data", f"--exec-root={tmp_path}/exec", f"--pidfile={tmp_path}/pid"]
     with (tmp_path / "log").open("wb") as log:
@@ -44,7 +44,7 @@ def second_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
     finally:
         engine.terminate()
         engine.wait(GONE_WITHIN_S)
-        # Its images take a gigabyte, and pytest keeps the folders of its last three runs.
+        # The images take a gigabyte, and pytest keeps the folders of its last three runs.
         shutil.rmtree(tmp_path / "data", ignore_errors=True)
 
 
@@ -63,7 +63,7 @@ def _answers(socket: Path) -> bool:
 def test_two_engines_share_a_run_and_measure_with_the_same_images(
     second: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Images are built on one engine and copied; each engine decides some cells, and nothing is left on the second."""
+    """Images are built on one engine and copied; each engine decides some claims, and nothing is left on the second."""
     monkeypatch.chdir(CHECKOUT)
     first, other = find_endpoint().address, f"unix://{tmp_path}/engine.sock"
     assert second.images.list() == []

@@ -14,7 +14,7 @@ from tuneproof.lab.subject.versions import DEFAULT_VERSION
 
 pytestmark = pytest.mark.engine
 
-# An entry in dpkg's list of packages, for a version that the security archive replaced long ago.
+# An entry in dpkg's list of packages, with a version that is older than any in the security archive.
 _OLD: Final = """\
 Package: openssl
 Status: install ok installed
@@ -25,11 +25,11 @@ Description: old
 """
 
 
-@pytest.mark.slow  # tests/unit/lab/engine/test_updates.py reads recorded lists; Debian's archive is what may change
+@pytest.mark.slow  # tests/unit/lab/engine/test_updates.py reads recorded lists; only Debian's archive may change
 def test_updates_of_an_image_are_found(engine: docker.DockerClient, images: BuiltImages) -> None:
     """The image's list of packages is read, and apt finds newer versions in this machine's own lists."""
     if shutil.which("apt-get") is None:
-        pytest.skip("apt-get is not installed here: nothing knows Debian's updates")
+        pytest.skip("apt-get is not installed here, so Debian's updates are unknown")
     (packages,) = package_lists(engine, [images.subjects[DEFAULT_VERSION]])
     assert re.search(r"^Package: nginx$", packages, re.MULTILINE)
     updates = updates_for([packages], ROLES_SUITE)

@@ -1,4 +1,4 @@
-"""``./lab upgrade --prove`` shows differences between two versions, and none if there are none."""
+"""``./lab upgrade --prove`` shows the differences between two versions, and none between equal versions."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.run_file import load
 
-# test_own_nginx.py also tests a missing image; the other tests take a minute.
+# The tests with labs take a minute, and test_own_nginx.py always tests a missing image.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 WITHIN_S: Final = 1200
@@ -72,8 +72,7 @@ def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
     assert found["comparisons"] > 10
 
 
-def test_a_version_that_does_not_start_is_reported_in_its_own_words(tmp_path: Path) -> None:
-    """The output shows nginx's message, and nothing else is compared."""
+def test_a_version_that_does_not_start_is_reported_with_nginxs_message(tmp_path: Path) -> None:
     conf = CONF.replace("listen 80;", "listen 80; http2 on;")
     status, out, _ = upgraded(tmp_path, "--from", "1.26", "--to", "1.22", conf=conf)
     assert status == 1

@@ -1,6 +1,6 @@
 """``watch`` names stalls and their workers, does not report any other stall, and leaves nothing behind.
 
-tests/lab/watch_series.py repeats it for the figures of docs/watch.md.
+tests/lab/watch_series.py repeats these tests for the figures of docs/watch.md.
 """
 
 import os
@@ -33,9 +33,9 @@ from tests.lab.watched_nginx import (
     killed,
     loaded,
     many_workers,
-    none_of_many_is_blamed,
+    no_stall_is_found_among_many,
     nothing_is_found,
-    one_of_many_is_named,
+    only_the_stalled_of_many_is_named,
     pids,
     watched,
     wrk,
@@ -56,7 +56,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @pytest.fixture(scope="module")
 def stage(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str) -> Iterator[Stage]:
-    """A subject with two workers and the recorder inside."""
+    """The stage of a lab in which nginx has two workers and the recorder."""
     try:
         check_host()
         attaches()
@@ -76,7 +76,7 @@ tracepoint:sched:sched_switch { @[tid] = count(); }
 
 
 def attaches() -> None:
-    """Check whether this host allows any program on these tracepoints: if so, ours must load, too."""
+    """Check that this host allows a small program on these tracepoints; then watch's programs must load, too."""
     tracer = Tracer(SMALLEST)
     try:
         wait_until(lambda: "attached" in (tracer.line(0.1) or ""), within_s=30)
@@ -85,7 +85,7 @@ def attaches() -> None:
 
 
 def test_the_stalled_worker_is_named(stage: Stage) -> None:
-    """The report names the worker's bytes, which no neighbour changes, unlike the length of iterations."""
+    """The test compares bytes, since neighbours do not change them, unlike the length of iterations."""
 
     def load() -> None:
         for _ in range(2):
@@ -105,21 +105,21 @@ def test_the_stalled_worker_is_named(stage: Stage) -> None:
     assert read["upstream"] > 100 * read["client"], read
 
 
-def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
-    """Full load is not a stall. If the machine is short of CPU, the report says only that."""
+def test_no_stall_is_reported_for_a_healthy_nginx(stage: Stage) -> None:
+    """Full load is not a stall; the report may contain only a lack of CPU."""
     nothing_is_found(stage, lasts_s=3)
 
 
 @pytest.mark.slow
 def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
-    """The limit on watch's own cost is high, so that it need not sample."""
+    """The limit on watch's own cost is so high that watch does not sample."""
     bytes_agree(stage)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
 def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: int) -> None:
-    """The report names the right worker and how long it was stopped, and no stall."""
+    """The recording has the right worker and the length of its stop, and no stall."""
     pid = pids(stage)[1]
 
     times_s: list[float] = []
@@ -167,7 +167,9 @@ def many(stage: Stage) -> Iterator[Callable[[], set[int]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", [one_of_many_is_named, none_of_many_is_blamed], ids=["a stall", "no stall"])
+@pytest.mark.parametrize(
+    "check", [only_the_stalled_of_many_is_named, no_stall_is_found_among_many], ids=["a stall", "no stall"]
+)
 def test_only_the_stalled_worker_of_128_is_named(
     stage: Stage, many: Callable[[], set[int]], check: Callable[[Stage], str]
 ) -> None:
@@ -194,7 +196,7 @@ def test_a_file_on_a_slow_disk_blocks(stage: Stage, at: int, call: str) -> None:
 
 @pytest.mark.slow
 def test_new_workers_after_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
-    """New workers appear while watching, and one of them stalls: the running program includes them."""
+    """Workers that start while watch runs are included, and the one that stalls is reported."""
     before = many()
 
     def reload_and_stall() -> int:
@@ -209,7 +211,7 @@ def test_new_workers_after_a_reload_are_watched(stage: Stage, many: Callable[[],
     found = {sign.worker for sign in seen.signs if sign.is_stall}
     assert found <= many(), seen.text
     assert [inside(pid) for pid in found] == stalled, seen.text
-    # The workers do not all start between two looks.
+    # Several notes may report the new workers, since they do not all start between two looks.
     for change in ("ended", "started"):
         numbers = re.findall(rf"(\d+) workers? {change}", "\n".join(seen.notes))
         assert sum(map(int, numbers)) == MANY, seen.notes
@@ -217,7 +219,7 @@ def test_new_workers_after_a_reload_are_watched(stage: Stage, many: Callable[[],
 
 @pytest.mark.slow
 def test_later_load_changes_the_level_of_detail(stage: Stage) -> None:
-    """The programs for both levels load; at the coarse level, only the calls are missing."""
+    """The programs of both levels load, and iterations are recorded."""
     load = partial(wrk, stage, connections=4, lasts_s=6)
     seen = watched(stage, None, load, levels=Levels(most_calls_per_s=500))
     assert any("from here on one in 16 iterations" in note for note in seen.notes), seen.notes

@@ -1,4 +1,4 @@
-"""A lab's containers reach only the lab, and neither the engine's host, nor other labs, nor the outside."""
+"""A lab's containers reach only their own lab: not the engine's host, not other labs, and not the outside."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ from tuneproof.lab.topology.ways_out import ways_out
 
 pytestmark = pytest.mark.engine
 
-# Prints the addresses that answer or refuse a connection; all are tried at once, since the others stay silent.
+# Prints the addresses that accept or refuse a connection; all are tried at once, since the others time out.
 _REACHED: Final = """
 import json, socket, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -73,13 +73,13 @@ def client(images: BuiltImages) -> RoleSpec:
     return RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])
 
 
-def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service: int) -> None:
+def test_only_containers_of_the_same_lab_answer(images: BuiltImages, lab_session: Session, service: int) -> None:
     """A service on the host (at each address), a cloud's metadata, another lab and the outside do not answer."""
     with Lab(lab_session) as other, Lab(lab_session) as lab:
         lab.start([client(images)])
         gateways = lab.gateways()
         assert gateways
-        # This comes first, since the engine removes no container before it has given up on a name, after four seconds.
+        # This check comes first: the engine gives up on a name after four seconds, and removes no container before.
         assert ways_out(lab["client"], gateways) == []
         other.start([client(images)])
         lab.start([serving("beside", images, _SERVES)])
@@ -95,7 +95,7 @@ def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service
 def test_an_open_network_is_recognised(
     engine: docker.DockerClient, images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The measurement notices that Docker's own internal network is open."""
+    """The check notices that the host answers on Docker's own internal network."""
     del engine
     for name in list(WITHOUT_ADDRESS):
         monkeypatch.delitem(WITHOUT_ADDRESS, name)
@@ -107,7 +107,7 @@ def test_an_open_network_is_recognised(
 
 
 def own_addresses() -> list[str]:
-    """Return this host's own address towards the outside; nothing is sent for it."""
+    """Return this host's address towards the outside, without sending anything; empty if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
         try:
             looking.connect(("192.0.2.1", 9))
@@ -120,7 +120,7 @@ def own_addresses() -> list[str]:
 def test_names_that_the_engine_forwards_are_noticed(
     images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name server in the lab stands in for one outside; without it, nothing answers."""
+    """A name server in the lab stands in for one outside."""
     with Lab(lab_session) as lab:
         lab.start([client(images), serving("names", images, _NAMES, sysctls=_LOW_PORTS)])
         lab["names"].wait_for_log("Serving")

@@ -1,4 +1,4 @@
-"""Wireshark's analysis of a capture, frame by frame: tshark in a container without a network."""
+"""Runs tshark in a container, and returns its analysis of a capture, frame by frame."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
 NAME: Final = "tshark"
-_FOLDER: Final = "/tmp/captures"  # noqa: S108  # inside a container that has nobody else
+_FOLDER: Final = "/tmp/captures"  # noqa: S108  # inside a container without other users
 # https://www.wireshark.org/docs/dfref/t/tcp.html
 _KINDS: Final = (
     "retransmission",
@@ -51,35 +51,35 @@ _QUIC_RETRY: Final = 3  # in version 1
 
 @dataclass(frozen=True, kw_only=True)
 class QuicFrame:
-    """The first packet of a QUIC datagram as tshark sees it."""
+    """The first packet of a QUIC datagram, according to tshark."""
 
-    connection: int  # Number of its connection
+    connection: int  # number of its connection
     ports: frozenset[int]  # UDP ports of both ends
-    negotiates: bool  # Whether it is a Version Negotiation
-    retries: bool  # Whether it is a Retry
+    negotiates: bool  # whether it is a Version Negotiation
+    retries: bool  # whether it is a Retry
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One TCP segment as tshark sees it."""
+    """One TCP segment, according to tshark."""
 
-    number: int  # Its position in the capture, from 1
-    time_ns: int  # When it was captured
-    stream: int  # Number of its connection
-    source: Endpoint  # Its sender
-    destination: Endpoint  # Its receiver
-    flags: int  # Flags of its TCP header
-    seq: int  # Its sequence number
-    ack: int  # The acknowledged sequence number
-    payload_bytes: int  # Its payload
-    window: int  # The window that it announces, not scaled
-    kinds: frozenset[str]  # Names of its tcp.analysis fields
-    initial_rtt_s: float | None  # Time of the connection's handshake so far; None without one
-    duplicate: int  # Which repetition of the same acknowledgement it is, from 1; 0 for none
+    number: int  # position in the capture, from 1
+    time_ns: int  # capture time since the epoch
+    stream: int  # number of its connection
+    source: Endpoint
+    destination: Endpoint
+    flags: int  # flags of its TCP header
+    seq: int  # sequence number
+    ack: int  # acknowledged sequence number
+    payload_bytes: int
+    window: int  # announced window, not scaled
+    kinds: frozenset[str]  # names of its tcp.analysis fields
+    initial_rtt_s: float | None  # duration of the connection's handshake; None before its end, or without one
+    duplicate: int  # number of this repetition of an acknowledgement, from 1; 0 for none
 
     @property
     def is_syn(self) -> bool:
-        """Whether it is a first or repeated SYN, and not the answer to one."""
+        """Whether the segment is a first or repeated SYN, and not a SYN/ACK."""
         return self.flags & (SYN | ACK) == SYN
 
     @property
@@ -101,10 +101,10 @@ def tshark_spec(image: str, captures: Mapping[str, bytes]) -> RoleSpec:
 
 
 def frames(container: LabContainer, capture: str) -> list[Frame]:
-    """Return the TCP segments of a capture that the container was started with."""
+    """Return the TCP segments of a capture in the container."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
-    # For a file that ends inside a packet it prints the others, and ends with status 2. The first of two addresses is
-    # the outer one; ICMP errors, which quote a TCP header, are left out.
+    # For a file that ends inside a packet, tshark prints the other packets, and ends with status 2. The first of two
+    # addresses is the outer one; ICMP errors, which quote a TCP header, are left out.
     options = ["-Y", "tcp && !icmp && !icmpv6", "-T", "fields", "-E", "occurrence=f", *fields]
     command = 'tshark -r "$0" "$@" || test $? = 2'
     listing = container.run(["sh", "-c", command, f"{_FOLDER}/{capture}", *options]).decode()
@@ -112,7 +112,7 @@ def frames(container: LabContainer, capture: str) -> list[Frame]:
 
 
 def quic_frames(container: LabContainer, capture: str, *, ports: Iterable[int]) -> list[QuicFrame]:
-    """Return the QUIC datagrams of a capture, at these server ports."""
+    """Return the QUIC datagrams of a capture to and from these server ports."""
     options = [word for port in ports for word in ("-d", f"udp.port=={port},quic")]
     options += ["-Y", "quic", "-T", "fields", "-E", "occurrence=f"]
     options += [word for field in _QUIC_FIELDS for word in ("-e", field)]

@@ -1,4 +1,4 @@
-"""An nginx with a recorder; tests read its record."""
+"""Starts a lab in which a recorder may record nginx's loop iterations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,8 @@
-"""The series behind docs/watch.md: ``python -m tests.lab.watch_series NAME [TIMES]`` prints and counts each run.
+"""``python -m tests.lab.watch_series NAME [TIMES]`` runs a series for the figures of docs/watch.md.
 
-All runs of a series use one lab, one after the other: ``stalls``, ``healthy``, ``many-stalls``, ``many-healthy``,
-``bytes``, ``url-stalls``, ``url-healthy``, ``kills``, ``cost`` and ``cost-of-calls``, one for each level of detail;
-``idle`` watches for an hour. All may run beside other work.
+The series are ``stalls``, ``healthy``, ``many-stalls``, ``many-healthy``, ``bytes``, ``url-stalls``, ``url-healthy``,
+``kills``, ``cost`` and ``cost-of-calls`` (one for each level of detail), and ``idle``, which watches for an hour. The
+runs of a series use one lab, one after the other, and are printed and counted. The machine may do other work meanwhile.
 """
 
 import os
@@ -25,9 +25,9 @@ from tests.lab.watched_nginx import (
     killed,
     loaded,
     many_workers,
-    none_of_many_is_blamed,
+    no_stall_is_found_among_many,
     nothing_is_found,
-    one_of_many_is_named,
+    only_the_stalled_of_many_is_named,
     pids,
     stall_is_named,
     watched,
@@ -54,7 +54,7 @@ _PAIR_S: Final = 6
 
 @contextmanager
 def a_stage() -> Iterator[Stage]:
-    """A lab of one subject with two workers and the recorder inside."""
+    """Start a lab in which nginx has two workers and the recorder."""
     client = connect(timeout_s=600)
     roles, subjects = role_images(), subject_images([DEFAULT_VERSION])
     ensure_images(client, [*roles.values(), *subjects.values()], report=_say)
@@ -72,7 +72,7 @@ def a_stage() -> Iterator[Stage]:
 
 
 def url_stalls(of: Stage) -> str:
-    """Watch from outside while one of two workers gets load, which is renewed, since downloads end."""
+    """Watch a URL while one of two workers gets load; the load starts again whenever it has ended."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(from_outside, of)
         while not looking.done():
@@ -84,7 +84,7 @@ def url_stalls(of: Stage) -> str:
 
 
 def url_healthy(of: Stage) -> str:
-    """Watch from outside while nothing is wrong, except perhaps with the machine."""
+    """Watch a URL while nginx is healthy."""
     said = from_outside(of)
     assert "Found:" not in said, said
     return said
@@ -107,7 +107,7 @@ def kill(of: Stage) -> str:
 def cost(of: Stage, levels: Callable[[], Levels]) -> str:
     """Measure the workers' CPU time per request under full load, once without and once with watching, in random order.
 
-    Neighbours take CPU time from both, which would affect requests per second.
+    CPU time is compared because neighbours affect requests per second.
     """
     notes: list[str] = []
 
@@ -143,7 +143,7 @@ def _costs() -> str:
 
 
 def many(run: Callable[[Stage], str]) -> Callable[[Stage], str]:
-    """Start 128 workers for a series."""
+    """Return a run with a second nginx that has 128 workers."""
 
     def with_many(of: Stage) -> str:
         with many_workers(of):
@@ -155,8 +155,8 @@ def many(run: Callable[[Stage], str]) -> Callable[[Stage], str]:
 SERIES: Final[Mapping[str, tuple[Callable[[Stage], object], int]]] = {
     "stalls": (stall_is_named, 20),
     "healthy": (nothing_is_found, 20),
-    "many-stalls": (many(one_of_many_is_named), 20),
-    "many-healthy": (many(none_of_many_is_blamed), 20),
+    "many-stalls": (many(only_the_stalled_of_many_is_named), 20),
+    "many-healthy": (many(no_stall_is_found_among_many), 20),
     "bytes": (bytes_agree, 3),
     "url-stalls": (url_stalls, 20),
     "url-healthy": (url_healthy, 20),
@@ -185,7 +185,7 @@ def main(name: str, times: str = "") -> None:
             except AssertionError as error:
                 _say(f"{at:3}: NOT: {error}")
             except LabError as error:
-                # A run without its load shows nothing. The load's programs may still hold connections.
+                # A run without its load is void. The load's programs may still hold connections.
                 void += 1
                 stage.programs.restart()
                 _say(f"{at:3}: void: {error}")

@@ -1,4 +1,4 @@
-"""An nginx in a container that watch observes from this machine, and what watch must find there."""
+"""Watches an nginx in a container from this machine, and checks the findings."""
 
 import ctypes
 import math
@@ -51,7 +51,7 @@ class Watched:
 
     @property
     def found(self) -> dict[int, set[Reason]]:
-        """Return the findings by worker, except for rare ones."""
+        """Return the reasons of findings by worker, without rare ones."""
         made: dict[int, set[Reason]] = {}
         for sign in self.signs:
             if sign.verdict is CauseVerdict.FOUND:
@@ -71,7 +71,7 @@ class Watched:
 def watched(
     of: Stage, lasts_s: float | None, during: Callable[[], object] = lambda: None, *, levels: Levels | None = None
 ) -> Watched:
-    """Watch the subject during an action, which begins once the program runs; None: watch until the action ends."""
+    """Watch the subject for ``lasts_s`` (None: until ``during`` ends); ``during`` begins once watch's program runs."""
     watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, levels=levels or Levels())
     seconds: list[LoopSecond] = []
     with ThreadPoolExecutor(1) as pool:
@@ -89,17 +89,17 @@ def watched(
 
 @contextmanager
 def loaded(of: Stage, plan: StallLoad = STALL) -> Iterator[None]:
-    """Run a load, and wait for its end."""
+    """Run a load during the context, and wait for its end."""
     with ThreadPoolExecutor(1) as pool:
         load = pool.submit(run_trial, of.client, plan, address=of.address, port=of.port, label="watch")
-        # Connections are placed and receive buffers grow first.
+        # First, the load places its connections, and receive buffers grow.
         time.sleep(2 * plan.settle_s)
         yield
         load.result()
 
 
 def pids(of: Stage) -> tuple[int, ...]:
-    """Return the workers' process ids on the host, in the order of those in the container."""
+    """Return the workers' process ids on the host, in the order of their ids in the container."""
     return tuple(sorted((each.pid for each in find(of.subject.id)), key=inside))
 
 
@@ -117,7 +117,7 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """Check that within five seconds only the loaded worker is reported, as stalling in reading and writing."""
+    """Check that watch reports, in five seconds, only the loaded worker as stalling, in reading and writing."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
         # If bpftrace takes long to start, a single load would end before watching does.
@@ -137,7 +137,7 @@ def stall_is_named(of: Stage) -> Watched:
 
 
 def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
-    """Check that nothing is found under full load with small requests."""
+    """Check that watch reports nothing but a lack of CPU under full load with small requests."""
     seen = watched(of, lasts_s, partial(wrk, of, connections=50, lasts_s=lasts_s + 1))
     assert {
         pid: reasons - {Reason.STARVED} for pid, reasons in seen.found.items() if reasons - {Reason.STARVED}
@@ -147,7 +147,7 @@ def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
 
 
 def recorded(of: Stage) -> dict[int, recorder.Record]:
-    """Return the counts of the recorder inside each worker, at a moment when no worker is busy."""
+    """Return the recorder's counts of each worker, from a moment when no worker is busy."""
     known: dict[int, recorder.Record] = {}
     while True:
         time.sleep(0.3)
@@ -163,7 +163,7 @@ def recorded(of: Stage) -> dict[int, recorder.Record]:
 
 
 def bytes_agree(of: Stage) -> None:
-    """Check that watch and the recorder inside nginx count the same bytes from one idle moment to the next."""
+    """Check that watch and the recorder count the same bytes from one idle moment to the next, within 2 %."""
     before = recorded(of)
     after = {}
 
@@ -176,12 +176,12 @@ def bytes_agree(of: Stage) -> None:
     grown = [record.since(old) for record, old in zip(after.values(), before.values(), strict=True)]
     loops = {loop.worker: loop for loop in seen.loops}
     loop, counters = loops[pids(of)[0]], grown[0].counters
-    told = loop.read_per_iteration_bytes, loop.written_per_iteration_bytes
+    watched_bytes = loop.read_per_iteration_bytes, loop.written_per_iteration_bytes
     counted = (
         counters["read_bytes"] / counters["turns"],
         (counters["write_bytes"] + counters["file_write_bytes"]) / counters["turns"],
     )
-    assert told == pytest.approx(counted, rel=0.02), f"{told}, and the recorder {counted}"
+    assert watched_bytes == pytest.approx(counted, rel=0.02), f"{watched_bytes}, and the recorder {counted}"
 
 
 FILES: Final = "/var/lib/subject/files"
@@ -211,7 +211,7 @@ _PAUSE_S: Final = 0.2
 
 @contextmanager
 def many_workers(of: Stage) -> Iterator[Callable[[], set[int]]]:
-    """Start 128 workers that serve a small file, and a large compressed one; yield their process ids."""
+    """Start 128 workers that serve a small file and a large compressed one; yield a function for their process ids."""
     others = set(pids(of))
     words = f"head -c 24M /dev/urandom | base64 -w0 >{FILES}/large.txt; echo small >{FILES}/small.bin"
     of.subject.run(["sh", "-c", f"mkdir -p {FILES}; {words}; echo '{MANY_CONF}' >/var/lib/subject/many.conf"])
@@ -226,7 +226,7 @@ def many_workers(of: Stage) -> Iterator[Callable[[], set[int]]]:
     wait_until(lambda: not now(), within_s=30)
 
 
-# Uses this many connections at once until standard input ends, and prints the id of the worker that answered on each.
+# Sends requests on several connections until standard input ends, and prints each connection's last worker.
 _ASKING: Final = """
 import http.client, sys, threading
 port, name, connections, pause_s = sys.argv[1:]
@@ -250,9 +250,9 @@ print(*workers)
 
 @contextmanager
 def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) -> Iterator[Callable[[], list[int]]]:
-    """Request a file repeatedly from within the container's network, the only place that can reach nginx.
+    """Request a file repeatedly from the container's network namespace, since nginx cannot be reached from elsewhere.
 
-    Yields a function that ends the requests and returns which workers answered.
+    Yields a function that ends the requests and returns the last worker of each connection.
     """
     pid = next(iter(find(of.subject.id))).pid
     words = ["nsenter", "-t", str(pid), "-n", sys.executable, "-c", _ASKING]
@@ -272,7 +272,7 @@ def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) 
 
 
 def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
-    """Watch 128 workers under a light load; if ``stalls``, one compresses a large file. Return that worker."""
+    """Watch 128 workers under a light load; with ``stalls``, one of them compresses a large file, and is returned."""
     with asking(of, "small.bin", connections=QUIET_CONNECTIONS, pause_s=_PAUSE_S) as quiet:
         if not stalls:
             seen = watched(of, LATE_IN_S)
@@ -285,8 +285,8 @@ def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
     return seen, next(pid for pid in (each.worker for each in seen.loops) if inside(pid) == worker)
 
 
-def one_of_many_is_named(of: Stage) -> str:
-    """Check that the stalled worker is named with its cause, and no other."""
+def only_the_stalled_of_many_is_named(of: Stage) -> str:
+    """Check that only the stalled worker is reported, with its cause."""
     seen, stalled = among_many(of, stalls=True)
     assert len(seen.loops) >= MANY, seen.text
     found = {(sign.worker, sign.reason) for sign in seen.signs if sign.is_stall}
@@ -294,8 +294,8 @@ def one_of_many_is_named(of: Stage) -> str:
     return f"worker {stalled} of {len(seen.loops)}; {seen.notes[-1]}"
 
 
-def none_of_many_is_blamed(of: Stage) -> str:
-    """Check that no worker is blamed, not even for rare stalls; the machine may be reported as short of CPU."""
+def no_stall_is_found_among_many(of: Stage) -> str:
+    """Check that no stall is reported, not even a rare one; the machine may be reported as short of CPU."""
     seen, _ = among_many(of, stalls=False)
     assert len(seen.loops) >= MANY, seen.text
     assert sum(loop.iterations for loop in seen.loops) > QUIET_CONNECTIONS, seen.text
@@ -305,14 +305,14 @@ def none_of_many_is_blamed(of: Stage) -> str:
 
 
 def killed(of: Stage, after_s: float) -> None:
-    """Kill watch this long after its start, and wait until nothing of it is left."""
+    """Kill watch this long after its start, and wait until its process, programs and maps are gone."""
     pid = find(of.subject.id)[0].pid
     child = subprocess.Popen(
         [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
     )
     with suppress(subprocess.TimeoutExpired):
         child.wait(after_s)
-    assert child.poll() is None, "it ended by itself"
+    assert child.poll() is None, "watch ended by itself"
     made = made_by(child.pid)
     child.kill()
     child.wait()
@@ -350,7 +350,7 @@ def _read(file: Path) -> str:
 
 
 def from_outside(of: Stage) -> str:
-    """Return the report of watching a URL for thirty seconds."""
+    """Return the report of watch on a URL."""
     url = f"http://{of.address}:{of.port}{STATIC_PATH}"
     return subprocess.run(
         [sys.executable, "-m", "tuneproof.cli", "watch", url], capture_output=True, text=True, check=True, cwd=CHECKOUT

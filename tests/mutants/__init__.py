@@ -1,1 +1,1 @@
-"""Puts small faults into the code, and lists those that no test finds: `python -m tests.mutants`."""
+"""``python -m tests.mutants`` puts small faults into the code, and lists those that no test finds."""

@@ -1,6 +1,7 @@
-"""``python -m tests.mutants``: puts small faults, drawn by a seed, into the code; reports those that no test finds.
+"""``python -m tests.mutants`` puts small random faults into the code, and reports those that no test finds.
 
-It copies the checkout, changes one place at a time in the copy, and runs the tests of that part until one fails.
+The program copies the checkout, changes one place at a time in the copy, and runs the tests of that part until one
+fails.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from tests.support.places import CHECKOUT
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Code, by patterns of the checkout, and the tests that must find a fault in it."""
+    """Code, as patterns of paths in the checkout, and the tests that must find a fault in it."""
 
     code: tuple[str, ...]
     tests: tuple[str, ...]
@@ -37,11 +38,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A place for a fault: the operator, and which of the places in the file that the operator can change."""
+    """A place for a fault."""
 
     file: str
-    operator: str
-    occurrence: int
+    operator: str  # the kind of change
+    occurrence: int  # the number of this place among those in the file that the operator can change, from 0
     line: int
 
 
@@ -69,16 +70,16 @@ PARTS: Final = {
         code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results", "tests/unit/report/test_load.py")
     ),
 }
-# For members of an enumeration, equal means identical.
+# For members of an enumeration, "equal" and "identical" have the same meaning.
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
 # The time limit for a fault with an endless loop, as a multiple of the time without a fault.
 _PATIENCE: Final = 10
-# How many tests run before all others.
+# The number of tests that run before all others.
 _LATEST: Final = 8
 
 
 def places(file: str) -> Iterator[Place]:
-    """Yield every place of a file that some operator can change."""
+    """Yield every place in a file that an operator can change."""
     tree = get_ast((CHECKOUT / file).read_text(encoding="utf-8"))
     for name in sorted(plugins.operator_names()):
         kind = plugins.get_operator(name)
@@ -90,7 +91,7 @@ def places(file: str) -> Iterator[Place]:
 
 
 def without_annotations(text: str) -> str:
-    """Return the part of code that decides what a program does."""
+    """Return code without its annotations, which do not affect a program's behaviour."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
@@ -103,7 +104,7 @@ def without_annotations(text: str) -> str:
 
 
 def drawn(part: Part, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]:
-    """Yield this many different places of a part, with the faulty code."""
+    """Yield this many places in a part, with the faulty code."""
     files = sorted(str(path.relative_to(CHECKOUT)) for pattern in part.code for path in CHECKOUT.glob(pattern))
     everywhere = [place for file in files for place in places(file)]
     random.Random(seed).shuffle(everywhere)  # noqa: S311 - a draw that can be repeated
@@ -120,7 +121,7 @@ def drawn(part: Part, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]
 
 
 def copied(folder: Path) -> None:
-    """Copy the files that git tracks, in their present state."""
+    """Copy the files that git tracks, with uncommitted changes."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, check=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (CHECKOUT / name).is_file():
@@ -133,7 +134,7 @@ class Tests:
 
     def __init__(self, part: Part, folder: Path) -> None:
         self._all = part.tests
-        # Test names by file, the latest first. The test that found the last fault often finds the next one.
+        # Names of tests that found faults, by file, the latest first: such a test often finds the next fault, too.
         self._killers: dict[str, list[str]] = {}
         self._limit_s: float | None = None
         self._server = subprocess.Popen(
@@ -144,7 +145,7 @@ class Tests:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._run(self._all)  # which compiles the code
+        self._run(self._all)  # compiles the code
         began_s = time.monotonic()
         if failed := self._run(self._all):
             raise SystemExit(f"{failed} fails without a fault")
@@ -158,9 +159,9 @@ class Tests:
         return self._server.stdout.readline().rstrip("\n")
 
     def killer(self, file: str) -> str:
-        """Return the name of a test that fails while this file has a fault, or an empty string."""
+        """Return the name of a test that fails while this file has a fault; empty if none fails."""
         killers = self._killers.setdefault(file, [])
-        # A fault may change the names of parametrized tests. A run that does not find one says nothing.
+        # A fault may change the names of parametrized tests. A run that does not find its tests does not count.
         killer = self._run(killers[:_LATEST]) if killers else RUN
         if killer in ("", RUN):
             killer = self._run(self._all)
@@ -170,13 +171,13 @@ class Tests:
 
 
 def tried(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[tuple[Place, str, str, str]]:
-    """Yield the places of faults, the original line and the changed one, and the test that found it or ""."""
+    """Yield each fault's place, the original and the changed line, and the test that found the fault, or ""."""
     tests = Tests(part, folder)
     for number, (place, wrong) in enumerate(drawn(part, mutants=mutants, seed=seed)):
         file = folder / place.file
         right = file.read_text(encoding="utf-8")
         file.write_text(wrong, encoding="utf-8")
-        # Python would reuse compiled code of the same size and second for this text.
+        # Without a new time, Python would reuse the compiled code of a text with the same size and second.
         os.utime(file, (number, number))
         killer = tests.killer(place.file)
         before, after = right.splitlines(), wrong.splitlines()
@@ -187,7 +188,7 @@ def tried(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[tupl
 
 
 def say(line: str) -> None:
-    """Print a line at once, because each part takes minutes."""
+    """Print a line at once, since each part takes minutes."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -196,7 +197,7 @@ def main(arguments: Sequence[str]) -> int:
     """Try the parts one after the other, and print the survivors of each."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: all of {', '.join(PARTS)}")
-    parser.add_argument("--mutants", type=int, default=40, metavar="N", help="per part; default: 40")
+    parser.add_argument("--mutants", type=int, default=40, metavar="N", help="faults per part; default: 40")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same mutants; default: 0")
     chosen = parser.parse_args(arguments)
     if unknown := set(chosen.parts) - PARTS.keys():

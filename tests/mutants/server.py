@@ -1,6 +1,6 @@
-"""``python -m tests.mutants.server``: runs pytest in a forked process for each line of JSON on standard input.
+"""``python -m tests.mutants.server`` runs pytest in a forked process for each line of JSON on standard input.
 
-So packages are imported once. Each answer is the name of the first test that fails, or an empty line.
+Packages are imported only once. Each answer is the name of the first test that fails, or an empty line.
 """
 
 import json
@@ -17,7 +17,7 @@ _SLOW_IMPORTS: Final = ("hypothesis", "scipy.stats")
 # pytest warns of plugins that are imported before it starts.
 _WARNINGS: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 _ARGUMENTS: Final = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", *_WARNINGS)
-# Names when no test has failed: code that cannot be imported or a crash, and an endless loop.
+# Answers if a run fails without a failing test: an import error or a crash, and an endless loop.
 RUN: Final = "the run"
 TIME_LIMIT: Final = "the time limit"
 
@@ -54,7 +54,7 @@ def first_failure(tests: list[str], limit_s: float | None) -> str:
         os.killpg(process, signal.SIGKILL)
     os.close(ended)
     _, status = os.waitpid(process, 0)
-    # A process that a test left behind may still hold the pipe, so nothing waits for its end.
+    # A process that a test left behind may still hold the pipe open, so the read must not wait for its end.
     os.set_blocking(reading, False)
     with os.fdopen(reading) as names:
         name = names.readline().strip() if in_time else TIME_LIMIT

@@ -1,1 +1,1 @@
-"""The product: claims as tests."""
+"""The claims of the catalogue, as tests."""

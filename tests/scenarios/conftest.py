@@ -10,14 +10,14 @@ from fixtures.claims import key_of
 from tests.support.host_state import HostState
 from tuneproof.errors import LabError
 
-# A link disappears a moment after the engine has removed its network.
+# A network interface disappears a moment after the engine has removed its network.
 _SETTLED_WITHIN_S: Final = 5.0
 _BEFORE: Final = pytest.StashKey[HostState]()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before a lab starts
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """Read the host's sysctls, links and queueing disciplines before the first lab of a scenario."""
+    """Read the host's sysctls, interfaces and queueing disciplines before the first lab of a scenario."""
     if _BEFORE not in item.session.stash:
         item.session.stash[_BEFORE] = HostState.read()
     return (yield)
@@ -25,7 +25,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # after a lab has ended
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Compare them after the scenario's last lab."""
+    """Compare the host's state after the scenario's last lab with its state before the first."""
     yield
     if _scenario_of(item) == _scenario_of(nextitem):
         return
@@ -34,7 +34,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     deadline_s = time.monotonic() + _SETTLED_WITHIN_S
     while changes := HostState.read().changes_since(before):
         if time.monotonic() > deadline_s:
-            raise LabError("the scenario has left its host another than it was", tail="\n".join(changes))
+            raise LabError("the scenario has changed its host", tail="\n".join(changes))
         time.sleep(0.2)
 
 

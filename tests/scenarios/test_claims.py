@@ -1,6 +1,6 @@
-"""The product: every claim of the catalogue on each version of nginx and each network of the run.
+"""Tests every claim of the catalogue on each version of nginx and each network of the run.
 
-With ``--nginx-conf`` these are the claims on that configuration instead.
+With ``--nginx-conf``, the claims about that configuration replace those of the catalogue.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Parts that several test modules share: canned evidence, test doubles, labs for tests."""
+"""Code that several test modules share: canned evidence, test doubles, labs for tests."""

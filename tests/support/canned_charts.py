@@ -1,4 +1,4 @@
-"""Cells and evidence for tests of charts, in the form in which the loads record them."""
+"""Cells and evidence for tests of charts, in the form of the loads' records."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ def http(*, connect: Mapping[str, float] | None, total: Mapping[str, float], dro
 
 
 def memory(*rss_bytes: Sequence[int]) -> Json:
-    """Return the record of slow readers: the workers' memory at each sample, a tenth of a second apart."""
+    """Return the record of slow readers, with the workers' memory at samples a tenth of a second apart."""
     samples = [{"at_s": 500.0 + index / 10, "rss_bytes": list(of_one)} for index, of_one in enumerate(rss_bytes)]
     return {"rss_before_bytes": 1000, "rss_peak_bytes": max(map(sum, rss_bytes)), "rss_samples": samples}
 

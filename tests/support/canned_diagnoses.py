@@ -27,7 +27,7 @@ WRONG: Final = Tally(count=0, of=1)
 Block = Sequence[RecordedObservation]
 
 
-def told(*causes: Cause) -> RecordedObservation:
+def diagnosed(*causes: Cause) -> RecordedObservation:
     """Return a trial with files that show these causes, the primary one first."""
     return replace(QUIET, found=tuple(cause.value for cause in causes))
 

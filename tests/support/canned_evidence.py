@@ -1,4 +1,4 @@
-"""Evidence of every kind from a healthy nginx, and variants in which something is wrong."""
+"""Evidence of every kind from a healthy nginx, and variants with faults."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -56,7 +56,7 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
 
 
 def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service to which clients repeated SYNs after a second."""
+    """Return the fields of a service to which clients sent SYNs again after a second."""
     return {
         "syn_retransmitted_flows": count,
         "syn_retransmission_delay_s": spread(1.02, count=count),
@@ -75,7 +75,7 @@ def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
 
 
 def held(request_s: Distribution | None = None, backend_s: Distribution | None = None, **values: Any) -> HeldRequests:
-    """Return both legs of 200 requests that nginx proxies at once; a stall delays responses like requests."""
+    """Return the times of 200 requests that nginx passes on at once; responses are delayed as long as requests."""
     return HeldRequests(
         **{
             "front": FRONT,
@@ -145,7 +145,7 @@ def paths(*own_s: Distribution, server: str = str(BACK)) -> tuple[PathTimes, ...
 
 
 def stood_still(**values: Any) -> Standstills:
-    """Return the standstills of a worker that stopped twenty times, and each time delayed two of 200 requests."""
+    """Return the standstills of a worker that stopped 20 times on its own, and delayed 40 of 200 requests."""
     still: dict[str, Any] = {
         "worker_pid": 12,
         "server": str(BACK),
@@ -177,7 +177,7 @@ def readings(*numbers: Mapping[str, int], relative: bool = False) -> tuple[Count
 
 
 def grown(**numbers: int) -> tuple[CounterSnapshot, ...]:
-    """Return two readings on a busy host; between them, counters, named without their group, grow by this much."""
+    """Return two readings on a busy host; counters, named without their group, grow by this much more than usual."""
     full = {name.partition(".")[2]: name for name in HEALTHY_BEFORE}
     later = {
         name: value + HEALTHY_GROWTH.get(name, 0) + numbers.get(name.partition(".")[2], 0)
@@ -234,7 +234,7 @@ def _socket(state: str, recv_queue: int, send_queue: int, port: int) -> SocketEn
 
 
 def softnet(*dropped: int) -> tuple[CounterSnapshot, ...]:
-    """Return readings of one CPU that has dropped this much, with a million packets between them."""
+    """Return readings of one CPU with these numbers of dropped packets, and a million packets between readings."""
     return tuple(
         CounterSnapshot(
             source="softnet", counters={"cpu0.processed": number * 1_000_000, "cpu0.dropped": each, "cpu0.squeezed": 3}
@@ -279,7 +279,7 @@ def load_run(**values: Any) -> LoadRun:
 
 
 def evidence(**kinds: Iterable[Any]) -> EvidenceSet:
-    """Return an evidence set; every result is named after its kind and number, such as "captures 1"."""
+    """Return an evidence set; each piece is named after its kind and number, such as "captures 1"."""
     named: dict[str, Any] = {
         kind: tuple(Named(name=f"{kind} {number}", content=each) for number, each in enumerate(contents, start=1))
         for kind, contents in kinds.items()

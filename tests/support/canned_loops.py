@@ -1,4 +1,4 @@
-"""A recording of event loops, as text and as its values."""
+"""A recording of event loops, as text and as parsed values."""
 
 from dataclasses import replace
 

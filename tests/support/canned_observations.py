@@ -1,4 +1,4 @@
-"""One observation of every kind of load, and variants of them for the arms of a claim."""
+"""One observation of every kind of load, and variants for the arms of a claim."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Runs on disk for tests of the pages: a small run with everything that can occur, and a large run."""
+"""Runs on disk for tests of the pages: a small run with every case, and a large run."""
 
 import json
 import random
@@ -12,7 +12,7 @@ from tuneproof.report.results.files import slug
 from tuneproof.report.results.run_file import Results
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single' {{ 7 * 7 }} \x1b[31m </script> \ud800"
-"""Text from strangers that our output repeats: markup, a template, an escape sequence, half of a surrogate pair."""
+"""Untrusted text that the project's output repeats: markup, a template, an escape sequence, half a surrogate pair."""
 _ARMS = {
     "default": {"trials": 5, "lag_p50_ms": 56.52367250149837, "bulk_bytes_per_s": 192870586.6666667, "kept": None},
     "small-rmem": {"trials": 5, "lag_p50_ms": 0.5707069994969061, "bulk_bytes_per_s": 270232640.0, "kept": None},

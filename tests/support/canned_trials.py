@@ -1,4 +1,4 @@
-"""The record of a stall trial as the library makes it, with the figures that a test needs."""
+"""Records of stall trials, in the library's form, with figures from a test."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -57,7 +57,7 @@ def stall_record(
 
 
 def window_of(record: StallRecord) -> Window:
-    """Return the record of a trial by one of the client's programs."""
+    """Return the client program's part of a trial's record."""
     seen = {name: getattr(record, name) for name in Window.__dataclass_fields__}
     return Window(**seen)
 

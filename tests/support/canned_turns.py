@@ -45,7 +45,7 @@ def content(
 
 
 def write(proc: Path, pid: int, record: bytes) -> Path:
-    """Put a record where a reader looks for it; a process that is already in the table gets its stat."""
+    """Put a record and the process's stat where a reader looks for them; return the record's path."""
     folder = proc / str(pid)
     shm = folder / "root/dev/shm"
     shm.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def raw_worker(
 
 
 def worker(pid: int, **changes: Any) -> WorkerTurns:
-    """Return one worker's iterations as the observer's caller gets them."""
+    """Return one worker's iterations as the observer returns them."""
     return from_plain(WorkerTurns, raw_worker(pid, **changes))
 
 

@@ -35,9 +35,8 @@ from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Form
 
 Row = tuple[Sequence[Block], Sequence[Block]]
-# Workers and their total connections, in the order of that scenario's arms.
-# This is above the minimum of any figure.
 MANY: Final = 1_000_000
+"""A count above the minimum that any figure needs."""
 
 
 # These claims hold if few events have arrived.
@@ -54,7 +53,7 @@ SIZES: Final = "smaller_events_are_held_longer"
 def counting_rows() -> Iterator[tuple[str, Row]]:
     """Yield a row for every claim that is decided by counting: slightly beyond its threshold, and slightly short of it.
 
-    tests/lab/test_turned_claims.py tests that the arms differ as they must.
+    tests/lab/test_turned_claims.py tests that the arms really differ.
     """
     for scenario in EVERY_SCENARIO:
         for claim in scenario.claims:
@@ -71,8 +70,8 @@ def counting_rows() -> Iterator[tuple[str, Row]]:
             yield f"{scenario.name}/{claim.name}", row
 
 
-def twins(name: str, taking: Callable[[int, int], Block]) -> dict[str, Row]:
-    """Return the row of an A/A control: its arms differ by less than its margin, and by more in both directions."""
+def aa_control(name: str, taking: Callable[[int, int], Block]) -> dict[str, Row]:
+    """Return an A/A control's row: its arms differ by less than its margin, then by more, each in both directions."""
     margin = claim_of(name).threshold
     less, more = round(MANY * margin / 1.02), round(MANY * margin * 1.02)
     holds = [taking(less, MANY), taking(MANY, MANY), taking(MANY, less)]
@@ -106,7 +105,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [held(1000, 40_000)],
         [held(1000, 38_000), held(1000, 4000)],
     ),
-    # The CPU time is the same; workers wait more or less.
+    # The CPU time is the same; only the wall time differs.
     "reuseport_stall_league/aio_threads_halve_lag": ([lasts(10, 4.9)], [lasts(10, 5.1), lasts(10, 10), takes(10, 4.9)]),
     "reuseport_stall_league/reuseport_off_halves_lag": (
         [lasts(10, 4.9)],
@@ -130,19 +129,19 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
     ),
     "network_quality/slow_client_worsens_stall": ([takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
-    **twins("softirq_steering/twins_answer_as_many", rates),
+    **aa_control("softirq_steering/twins_answer_as_many", rates),
     # These claims are expected to hold: identical arms give the same result.
-    **twins("upstream_keepalive/twins_are_as_fast", costs),
-    **twins("upstream_keepalive/twins_answer_as_many", rates),
-    **twins("upstream_keepalive_distance/twins_are_as_fast", rates),
-    **twins("tuned_nginx/twins_serve_as_many", costs),
-    **twins("reuseport_stall/twins_are_alike", reads),
-    **twins("network_quality/twins_are_alike", takes),
-    **twins("reuseport_stall_league/twins_are_alike", lasts),
-    **twins("reuseport_stall_rcvbuf/twins_are_alike", reads),
-    **twins("reuseport_stall_rcvbuf/socket_rcvbuf_is_tcp_rmem_for_a_location", reads),
-    **twins("reuseport_stall_protocol/twins_are_as_slow", slowest_tenths),
-    **twins("reuseport_stall_herd/twins_wait_as_long", waits),
+    **aa_control("upstream_keepalive/twins_are_as_fast", costs),
+    **aa_control("upstream_keepalive/twins_answer_as_many", rates),
+    **aa_control("upstream_keepalive_distance/twins_are_as_fast", rates),
+    **aa_control("tuned_nginx/twins_serve_as_many", costs),
+    **aa_control("reuseport_stall/twins_are_alike", reads),
+    **aa_control("network_quality/twins_are_alike", takes),
+    **aa_control("reuseport_stall_league/twins_are_alike", lasts),
+    **aa_control("reuseport_stall_rcvbuf/twins_are_alike", reads),
+    **aa_control("reuseport_stall_rcvbuf/socket_rcvbuf_is_tcp_rmem_for_a_location", reads),
+    **aa_control("reuseport_stall_protocol/twins_are_as_slow", slowest_tenths),
+    **aa_control("reuseport_stall_herd/twins_wait_as_long", waits),
     # All other claims are expected to hold.
     "reuseport_stall_league/receive_buffer_is_the_larger_factor": (
         [lasts(70, 20, 70, 10, 1, 0.8, 0.7, 70)],
@@ -155,7 +154,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     # 2 x 40960 bytes of each of four downloads are 327 680.
     "reuseport_stall/small_rmem_bounds_a_turn": ([reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
-    # Doses are out of order in two of ten pairs, by a quarter at most; then in three pairs, or in all of them.
+    # Doses are out of order in at most two of ten pairs, by at most a quarter; then in three pairs, or in all.
     "reuseport_stall/lag_follows_rmem": (
         [reads(50, 40, 30, 20, 10), reads(40, 50, 24, 30, 10)],
         [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
@@ -207,7 +206,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
-    # This claim's threshold means no effect, which leaves the claim undecided: only the opposite effect refutes it.
+    # This claim's threshold is no effect at all, which leaves the claim undecided; only the opposite effect refutes it.
     "tuned_nginx/recipe_ends_slow_connects": (
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],
@@ -221,7 +220,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [storms(129, 1000)],
         [storms(210, 1000), storms(129, 129), storms(1000, 129)],
     ),
-    # The storm, and not the law, limits the longest queue; in the others, one connection more or less breaks the law.
+    # The longest queue has room for the whole storm. For the others, one connection more or less refutes the claim.
     "listen_queue/queue_holds_backlog_plus_one": (
         [storms(129, 512, 1000), storms(129, 512, 0)],
         [
@@ -275,7 +274,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [started(slot_bytes=of) for of in (425, 437, 449)],
         [started(slot_bytes=of) for of in (423, 450)],
     ),
-    # At least one connection is counted, so such a ratio can show at most 4000 requests.
+    # At least one connection is counted, so the ratio has an upper limit: the number of requests.
     "upstream_keepalive/connections_are_the_cause": (
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.49), (1.0, 0.0))],
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.51), (1.0, 1.0), (0.4, 1.0))],

@@ -1,4 +1,4 @@
-"""Results of the command line, and how tests run it."""
+"""The result of a command, and the type of the fixture that runs one."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 @dataclass(kw_only=True)
 class Compared:
-    """The questions that both the model and nginx answered."""
+    """The questions that were put to both the model and nginx, and their disagreements."""
 
     questions: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
-    """Questions that the model does not answer, by its reason."""
+    """Numbers of questions that the model does not answer, by reason."""
     disagreements: list[str] = field(default_factory=list)
     constructs: Counter[str] = field(default_factory=Counter)
     """The number of questions in which each construct occurs."""

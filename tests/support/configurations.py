@@ -1,4 +1,4 @@
-"""Configurations that look like real ones, and what nginx does with them."""
+"""Realistic configurations, and the expected results of auditing them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ MAIN: Final = "nginx.conf"
 # Most configurations start like this.
 HEAD: Final = "user www-data;\nworker_processes auto;\nevents { worker_connections 1024; }\n"
 OUTPUT_BYTES: Final = 65536  # output_buffers, 2 32k by default, which nginx uses without sendfile
-DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # 4k and 8 4k
+DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # proxy_buffer_size 4k and proxy_buffers 8 4k, with output_buffers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A configuration, and what is expected of its audit."""
+    """A configuration, and the expected results of its audit."""
 
     files: Mapping[str, str]  # its files by path below a folder; nginx.conf, or the only one, comes first
     version: str = "1.22"  # the version of nginx
     proxied: tuple[tuple[str, str, bool, int | None], ...] = ()
-    """Of each proxied location: location, keepalive, buffering, reader_bytes."""
+    """For each proxied location: location, keepalive, buffering, reader_bytes."""
     expects: Mapping[str, Any] = field(default_factory=dict)  # further expected fields of the audit
     problems: tuple[tuple[int, str], ...] = ()  # line and message of each problem
 
@@ -36,13 +36,13 @@ KEPT_UPGRADE: Final = "map $http_upgrade $connection_upgrade { default upgrade; 
 APP: Final = "upstream app { server 10.0.0.1:8080; server 10.0.0.2:8080; keepalive 16; }\n"
 PLAIN: Final = "upstream app { server 10.0.0.1:8080; }\n"
 BOTH: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
-# The address comes from a map.
+# The header's value comes from a map.
 CONNECTION: Final = "proxy_http_version 1.1; proxy_set_header Connection $connection_upgrade;"
 
 
-def passing(said: str, keepalive: str, *, http: str = APP, to: str = "app", **values: Any) -> Case:
-    """Return a configuration with one proxied location and these lines in it."""
-    server = f"server {{ location / {{ proxy_pass http://{to}; {said} }} }}"
+def passing(lines: str, keepalive: str, *, http: str = APP, to: str = "app", **values: Any) -> Case:
+    """Return a configuration with one proxied location that contains these lines."""
+    server = f"server {{ location / {{ proxy_pass http://{to}; {lines} }} }}"
     return whole(f"{http}{server}", proxied=(place("/", keepalive),), **values)
 
 
@@ -72,12 +72,12 @@ CASES: Final[Mapping[str, Case]] = {
             "servers": [{"listens": ["80"], "names": []}],
         },
     ),
-    "http-1.1-forgotten": passing("proxy_set_header Connection '';", "no"),
-    "http-1.0-that-asks": passing("proxy_set_header Connection Keep-Alive;", "depends"),
-    "header-forgotten": passing("proxy_http_version 1.1;", "no"),
-    "header-forgotten-on-the-newest": passing("proxy_http_version 1.1;", "yes", version="1.29.7"),
+    "without-http-1.1": passing("proxy_set_header Connection '';", "no"),
+    "http-1.0-with-keep-alive": passing("proxy_set_header Connection Keep-Alive;", "depends"),
+    "without-the-header": passing("proxy_http_version 1.1;", "no"),
+    "without-the-header-on-the-newest": passing("proxy_http_version 1.1;", "yes", version="1.29.7"),
     "the-version-before": passing("", "no", version="1.29.6", http=PLAIN),
-    "nothing-said-on-the-newest": passing(
+    "defaults-on-the-newest": passing(
         "",
         "yes",
         version="1.30",
@@ -99,7 +99,7 @@ CASES: Final[Mapping[str, Case]] = {
         "location /b { proxy_pass http://app; proxy_set_header Host $host; } }",
         proxied=(place("/a", "yes"), place("/b", "no")),
     ),
-    "said-after-use": whole(
+    "directives-after-use": whole(
         f"server {{ location / {{ proxy_pass http://app; }} {BOTH} }}\n{APP}", proxied=(place("/", "yes"),)
     ),
     "websocket-map-that-closes": passing(
@@ -208,7 +208,7 @@ CASES: Final[Mapping[str, Case]] = {
             "servers": [{"listens": ["443 ssl reuseport backlog=4096", "[::]:443 ssl"], "names": []}],
         },
     ),
-    "nothing-said": Case(
+    "defaults": Case(
         files={MAIN: "events {}\nhttp { server { location / { root /srv; } } }\n"},
         expects={"workers": 1, "worker_connections": 512, "multi_accept": False, "reuseport": False},
     ),
@@ -251,11 +251,11 @@ CASES: Final[Mapping[str, Case]] = {
         proxied=(place("/", "yes"),),
         expects={"unseen": [], "servers": [{"listens": ["8080"], "names": ["one"]}]},
     ),
-    "include-that-is-not-there": Case(
+    "missing-include": Case(
         files={MAIN: f"{HEAD}http {{\n include sites/*.conf;\n include gone.conf;\n}}\n"},
         expects={"unseen": ["sites/*.conf", "gone.conf"]},
     ),
-    "include-that-lies-elsewhere": Case(
+    "include-outside-the-folder": Case(
         files={
             MAIN: f"{HEAD}http {{\n{APP}server {{ include /srv/ssl.conf; location / {{ include /srv/proxy.conf;\n"
             "proxy_pass http://app; } location /own { proxy_pass http://app; proxy_http_version 1.0; } } }\n"

@@ -1,4 +1,4 @@
-"""The surroundings of a counting trial: programs that record their calls, without a lab."""
+"""A test double of the lab for trials that count: its programs record their calls."""
 
 import base64
 import json
@@ -50,7 +50,7 @@ ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
 class TrialLab:
-    """A lab with programs that record their calls; these and the responses pass as lines of JSON."""
+    """A lab with programs that record their calls; calls and responses pass as lines of JSON."""
 
     def __init__(self) -> None:
         self.did: list[Any] = []
@@ -65,7 +65,7 @@ class TrialLab:
         }
         self.clients: Iterator[str] = iter(())
         self.drops = [100]
-        self.refuses = ""  # why a command in the subject fails
+        self.refuses = ""  # why a command in the subject fails; empty if it succeeds
         self.asked: list[Call] = []  # of the client
         self.clock = FakeClock()  # each call of the client takes half a second
         self.left = {8100: sockets(local={"TIME-WAIT": 3}), 8101: sockets()}
@@ -126,7 +126,7 @@ class TrialLab:
 
 
 class Observing:
-    """The observer's program."""
+    """The observer's end of the calls."""
 
     def __init__(self, lab: TrialLab) -> None:
         self._lab = lab
@@ -159,7 +159,7 @@ class Observing:
 
 
 class Supervised:
-    """The other end of a supervisor, which takes calls as words."""
+    """The supervisor's end of the calls, which arrive as words."""
 
     def __init__(self, did: list[Any]) -> None:
         self._did = did

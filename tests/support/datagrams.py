@@ -23,7 +23,7 @@ SERVER_ID: Final = b"server number one"
 def long_header(
     kind: int, destination_id: bytes, source_id: bytes, *, version: int = V1, size_bytes: int = FIRST_BYTES
 ) -> bytes:
-    """Return a datagram that begins with a long header."""
+    """Return a datagram with a long header."""
     ids = bytes([len(destination_id)]) + destination_id + bytes([len(source_id)]) + source_id
     return (bytes([0xC0 | kind << 4]) + version.to_bytes(4) + ids).ljust(size_bytes, b"\0")
 
@@ -43,7 +43,7 @@ def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes, *, cu
 
 @dataclass(kw_only=True)
 class QuicTalk:
-    """The datagrams of one client and the server, and the client's clock."""
+    """The datagrams between one client and the server, and the time."""
 
     reader: QuicReader = field(default_factory=QuicReader)
     server: bytes = SERVER
@@ -69,8 +69,8 @@ class QuicTalk:
         for pause_s in (0.001, *pauses_s):
             self.sends(long_header(INITIAL, destination_id, source_id), after_s=pause_s)
 
-    def is_established(self) -> None:
-        """Let server and client complete a handshake that has begun, and exchange some data."""
+    def completes_handshake(self) -> None:
+        """Let server and client complete a handshake that has begun, and exchange data."""
         self.receives(long_header(INITIAL, CLIENT_ID, SERVER_ID))
         self.sends(long_header(INITIAL, SERVER_ID, CLIENT_ID))
         self.sends(short_header())

@@ -1,4 +1,4 @@
-"""What the project requires of an engine; Docker and the unit tests' fake engine must both meet these requirements."""
+"""The project's requirements on an engine; Docker and the unit tests' fake engine must both meet them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
@@ -11,13 +11,13 @@ _CONFLICT: Final = 409
 
 
 class Engine(Protocol):
-    """An engine on which a check creates resources; nothing else on it has the label."""
+    """An engine on which a check creates resources; no other resource on it has the label."""
 
     api: Any
     label: str  # LABEL, or a unique one that begins with it
 
     def image(self, name: str, labels: Mapping[str, str], *, on: str = "") -> str:
-        """Make an image with a name and a tag, built on another image if one is named; return its id."""
+        """Make an image with a name and a tag, built on another image if ``on`` names one; return its id."""
 
     def container(self, image: str, labels: Mapping[str, str]) -> str:
         """Make a container that never runs; return its id."""
@@ -26,8 +26,8 @@ class Engine(Protocol):
         """Make a network; return its id."""
 
 
-def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
-    """Containers that never ran are listed, too, by the label's name alone or with its value."""
+def resources_are_listed_by_label(engine: Engine) -> None:
+    """A filter has the label's name alone or with a value; containers that never ran are listed, too."""
     label = engine.label
     image = engine.image(f"{label}/a:1", {})
     first, second = (engine.container(image, {label: value}) for value in ("1", "2"))
@@ -44,7 +44,7 @@ def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
     assert not engine.api.volumes(filters={"label": label})["Volumes"]
 
 
-def containers_are_listed_by_a_part_of_their_name_with_the_time_when_they_were_made(engine: Engine) -> None:
+def containers_are_listed_by_part_of_their_name_with_their_creation_time(engine: Engine) -> None:
     name = engine.label.replace(".", "-")
     image = engine.image(f"{engine.label}/a:1", {})
     labels = {engine.label: "1"}
@@ -56,8 +56,8 @@ def containers_are_listed_by_a_part_of_their_name_with_the_time_when_they_were_m
     assert created[made[0]] <= created[made[1]]
 
 
-def a_containers_name_is_given_once(engine: Engine) -> None:
-    """The container exists until it is removed, and is found by its name as well as by its id."""
+def container_names_are_unique(engine: Engine) -> None:
+    """The engine refuses a second container with a name; the first one is found by its name until it is removed."""
     name, label = engine.label.replace(".", "-"), engine.label
     image = engine.image(f"{label}/a:1", {})
     made = engine.api.create_container(image, name=name, labels={label: "1"})["Id"]
@@ -71,7 +71,7 @@ def a_containers_name_is_given_once(engine: Engine) -> None:
         engine.api.inspect_container(name)
 
 
-def what_is_gone_is_not_found(engine: Engine) -> None:
+def removed_resources_are_not_found(engine: Engine) -> None:
     image = engine.image(f"{engine.label}/a:1", {})
     container, network = engine.container(image, {engine.label: "1"}), engine.network({engine.label: "1"})
     options = {"force": True, "v": True}
@@ -85,7 +85,7 @@ def what_is_gone_is_not_found(engine: Engine) -> None:
             remove(name, **more)
 
 
-def an_image_that_a_container_uses_stays(engine: Engine) -> None:
+def an_image_that_a_container_uses_cannot_be_removed(engine: Engine) -> None:
     name = f"{engine.label}/a:1"
     container = engine.container(engine.image(name, {}), {engine.label: "1"})
     with pytest.raises(APIError, match="is using") as refused:
@@ -95,8 +95,8 @@ def an_image_that_a_container_uses_stays(engine: Engine) -> None:
     engine.api.remove_image(name)
 
 
-def of_an_image_that_others_are_built_on_only_the_name_goes(engine: Engine) -> None:
-    """An image in use is not dangling and cannot be removed; names are listed with their tags."""
+def removing_a_parent_image_removes_only_its_name(engine: Engine) -> None:
+    """The unnamed parent image is not dangling and cannot be removed; names are listed with their tags."""
     label = engine.label
     engine.image(f"{label}/below:1", {label: "1"})
     engine.image(f"{label}/above:1", {label: "1"}, on=f"{label}/below:1")
@@ -115,10 +115,10 @@ def of_an_image_that_others_are_built_on_only_the_name_goes(engine: Engine) -> N
 
 
 CONTRACT: Final[tuple[Callable[[Engine], None], ...]] = (
-    what_has_a_label_is_listed_by_it,
-    containers_are_listed_by_a_part_of_their_name_with_the_time_when_they_were_made,
-    a_containers_name_is_given_once,
-    what_is_gone_is_not_found,
-    an_image_that_a_container_uses_stays,
-    of_an_image_that_others_are_built_on_only_the_name_goes,
+    resources_are_listed_by_label,
+    containers_are_listed_by_part_of_their_name_with_their_creation_time,
+    container_names_are_unique,
+    removed_resources_are_not_found,
+    an_image_that_a_container_uses_cannot_be_removed,
+    removing_a_parent_image_removes_only_its_name,
 )

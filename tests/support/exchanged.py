@@ -1,4 +1,4 @@
-"""Responses as the client reports them, and requests as the backend does."""
+"""The client's reports of responses, and the backend's reports of requests."""
 
 from typing import Any
 

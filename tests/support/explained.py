@@ -1,4 +1,4 @@
-"""Explanations of files with a test's content."""
+"""Explanations of files that a test writes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +23,6 @@ def explained(
 
 
 def figure(found: Found, name: str) -> float | str | None:
-    """Return the value of the only figure with this name, or with this name in brackets after its own."""
+    """Return the value of the only figure that has this name, or has it in brackets at the end of its name."""
     (value,) = [figure.value for figure in found.figures if name == figure.name or f"({name})" in figure.name]
     return value

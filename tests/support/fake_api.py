@@ -1,4 +1,4 @@
-"""An engine's low-level client that makes, looks up and removes resources; it meets engine_contract.py."""
+"""A fake of an engine's low-level client, which makes, looks up and removes resources; it meets engine_contract.py."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -19,14 +19,14 @@ def refusal(status: int, words: str = "refused") -> APIError:
 
 
 class FakeApi:
-    """Resources by id, with their labels."""
+    """Keeps resources by id, with their labels."""
 
     def __init__(self) -> None:
         self.held: dict[str, dict[str, dict[str, str] | None]] = {
             kind: {} for kind in ("container", "network", "volume", "image")
         }
         self.named: dict[str, str] = {}
-        """Containers by name, which an engine assigns only once."""
+        """Containers by name; names are unique."""
         self.parents: dict[str, str] = {}
         self.started_from: dict[str, str] = {}
         """Images by container."""

@@ -1,4 +1,4 @@
-"""A lab that does not exist: its trials are canned, and its clock advances by their stated durations."""
+"""A fake lab: its trials are canned, and each one advances its clock."""
 
 import json
 import types
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LAB = Key("stall", "", "1.22", BARE.name)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
-# This trial is meaningless: it did not load the subject as intended.
+# This trial is void: it did not load the subject as intended.
 SPOILT = stall_record(bulk=(10, 0), ended_early=2)
 
 Canned = Callable[[str, int], StallRecord]
@@ -44,8 +44,7 @@ class FakeBench:
     """Behaves like the bench of one subject.
 
     Args:
-        canned: Returns the record for an arm and a trial's number within it, counted from 1; its exceptions end the
-            trial.
+        canned: Returns the record for an arm and a trial's number within the arm, from 1; its exceptions end the trial.
         links: Links that were shaped and measured; None without any.
         files: Returns further files of a trial, by its number within its arm.
     """
@@ -68,7 +67,7 @@ class FakeBench:
         self.failures: list[TuneproofError] = []
 
     def renew(self, error: TuneproofError) -> "Bench":
-        """Return a bench that continues after a failure, with an access log of its own."""
+        """Return a bench that continues after a failure, with a new access log."""
         self.failures.append(error)
         self.log = ""
         return cast("Bench", self)

@@ -1,4 +1,4 @@
-"""A process table and a list of sockets as the kernel shows them, and a client of the observer."""
+"""A process table and a list of sockets in the kernel's formats, and a client of the observer."""
 
 import resource
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from images.netadmin.netadmin.processes import MASTER, WORKER
 from tests.support.joined import joined
 from tuneproof.lab.protocol import observer as protocol
 
-# Some of these lines are used; the others have similar names.
+# The observer reads some of these lines; the names of the others are similar.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)
@@ -89,7 +89,7 @@ class FakeDiag:
 
     Attributes:
         asked: Every query, as (family, states).
-        error: Raised instead.
+        error: Raised instead of an answer, unless None.
     """
 
     def __init__(self, *entries: Mapping[str, int]) -> None:
@@ -128,5 +128,5 @@ def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int
 
 
 def remote(observer: Observer) -> protocol.Observer:
-    """Return an observer as the lab sees it."""
+    """Return the lab's view of an observer."""
     return joined(protocol.Observer, observer)

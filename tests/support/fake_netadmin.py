@@ -1,4 +1,4 @@
-"""A lab with imaginary netadmin containers: each has a program that answers, remembers, and fails on demand."""
+"""A fake lab with netadmin containers; each has a program that answers calls, records them, and fails on demand."""
 
 import json
 import types
@@ -29,13 +29,13 @@ class Program(Joined):
     def __init__(self, *, ready_s: float | None = None) -> None:
         super().__init__(Agent, self)
         self._greeting = links.Greeting(ready_s=ready_s)
-        self.errors: dict[str, str] = {}  # by function, the response to give instead
-        self.alive = True  # the state of its wire
+        self.errors: dict[str, str] = {}  # error messages by function, in place of a response
+        self.alive = True  # whether its wire is alive
         self.obeys = True  # whether its link does what was set; otherwise the link leaves all packets alone
-        self.hangs = 0  # how often its link passes nothing at all after a measurement
-        self.carries_mbit = float("inf")  # the host's effect on its link, in both directions
+        self.hangs = 0  # in how many of the next measurements its link passes nothing
+        self.carries_mbit = float("inf")  # the rate that the host can carry, in both directions
         self.link = LinkProfile()
-        self.ahead_us = 0  # the clock at the other end of its link
+        self.ahead_us = 0  # how far the clock at the other end of its link is ahead
 
     def ask(self, call: Call) -> Answered[Any]:
         if call.function in self.errors:
@@ -126,7 +126,7 @@ class FakeLab:
         return (one in self.away) != (other in self.away)
 
     def asked(self) -> dict[str, list[str]]:
-        """Return the functions of each program that were called since the last look, without empty entries."""
+        """Return the called functions of each program since the last call of this method, without empty entries."""
         found = {
             name: [asked.function for asked in program.asked if asked.function != "greet"]
             for name, program in self.programs.items()

@@ -1,4 +1,4 @@
-"""A stand-in for the subject with its backend, in threads on 127.0.0.1, with switches for what can go wrong."""
+"""A stand-in for nginx and its backend, in threads on 127.0.0.1, with switches for faults."""
 
 import itertools
 import socket
@@ -23,7 +23,7 @@ _BACKLOG = 128
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """The stand-in's behaviour; every switch is off by default."""
+    """The stand-in's behaviour; by default, it has no fault."""
 
     worker_pids: tuple[int, ...] = (11, 12)  # process ids of the workers; connections go to them in turn
     delays_s: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -36,9 +36,7 @@ class Behaviour:
     hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
     probes: int | None = None  # each connection is closed after this many answered probes; None: it is kept
     deaf: bool = False
-    """Until :meth:`FakeNginx.listen`, nothing is accepted, and the kernel drops the packets of all but one or two
-    connections.
-    """
+    """Until :meth:`FakeNginx.listen`, the stand-in accepts nothing, and the kernel drops all but one or two SYNs."""
     answers_after: threading.Event | None = None  # no response is sent before this is set; None: each is sent at once
     broken: int = 0  # this many connections are closed without a response before the first gets one
 
@@ -53,7 +51,7 @@ class Request:
 
 
 class FakeNginx:
-    """Inside this context manager, it listens on :attr:`port`; afterwards, no thread and no socket is left."""
+    """A server that listens on :attr:`port` inside its context; afterwards, no thread and no socket is left."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour

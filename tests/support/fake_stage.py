@@ -1,6 +1,6 @@
-"""A stage without a lab: readings in order, a client with canned responses, and a clock that only sleep() moves.
+"""A stage without a lab: canned readings, a client with canned responses, and a fake clock.
 
-Everything that a load does is recorded in one list, in order.
+The stage records everything that a load does in one list, in order.
 """
 
 import types
@@ -45,17 +45,17 @@ class FakeClock:
         self.now_s += seconds
 
     def replace_in(self, monkeypatch: pytest.MonkeyPatch, *modules: types.ModuleType) -> None:
-        """Replace the module time in other modules."""
+        """Replace the module ``time`` in these modules."""
         for module in modules:
             monkeypatch.setattr(module, "time", self)
 
 
 class FakeStage:
-    """The surroundings of one subject. Each reading is the next one in its list, and the last one stays."""
+    """A stage with one subject. Each reading is the next one in its list; the last one is repeated."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.did: list[str] = []  # calls to observer, client, neighbours and subject, in order
+        self.did: list[str] = []  # calls to the observer, the client, the netadmin containers and the subject
         self.workers: list[tuple[WorkerFigures, ...]] = [(worker(11), worker(12))]
         self.counters: list[Counters] = [counters()]
         self.sockets: list[SocketCounts] = [sockets()]
@@ -70,7 +70,7 @@ class FakeStage:
 
     @property
     def stage(self) -> Stage:
-        """Return the stage itself, which only uses what this class provides."""
+        """Return the stage, with this class in place of its lab."""
         observer = _remote(Observer, self._observe)
         programs = types.SimpleNamespace(
             client=_remote(Loadgen, self._load),
@@ -80,7 +80,7 @@ class FakeStage:
             ),
         )
         container = types.SimpleNamespace(
-            run=self._run, log_tail=lambda: "the subject's last words", patience=self.patience
+            run=self._run, log_tail=lambda: "the end of the subject's log", patience=self.patience
         )
         return _Stage(
             fake=self,
@@ -130,7 +130,7 @@ class FakeStage:
 
 @dataclass(frozen=True, kw_only=True)
 class _Stage(Stage):
-    """A stage with readings from a test."""
+    """A stage with a test's readings."""
 
     fake: FakeStage
 
@@ -154,7 +154,7 @@ def _remote(interface: type[_T], answer: Callable[[Call], object]) -> _T:
 
 
 def following(readings: list[_T]) -> _T:
-    """Return the next reading; the last one stays."""
+    """Return the next reading; the last one is repeated."""
     return readings.pop(0) if len(readings) > 1 else readings[0]
 
 
@@ -164,7 +164,7 @@ def about(value: float) -> Any:
 
 
 def worker(pid: int, **changes: Any) -> WorkerFigures:
-    """Return a worker's figures, with the fields of a test."""
+    """Return a worker's figures; ``changes`` replace some of them."""
     figures: dict[str, Any] = {
         "rss_bytes": 2 * MIB,
         "rss_anon_bytes": MIB,
@@ -181,7 +181,7 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
 
 
 def counters(**values: int) -> Counters:
-    """Return a reading; counters that a load uses are at 100, and two underscores stand for the point in a name."""
+    """Return a reading; counters that a load uses are at 100, and two underscores stand for the dot in a name."""
     names = (
         "Tcp.ActiveOpens",
         "Tcp.PassiveOpens",

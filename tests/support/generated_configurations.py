@@ -1,4 +1,4 @@
-"""Configurations drawn by a seed: lines that rules and patches concern, in every block where nginx accepts them."""
+"""Random configurations from a seed, with lines that rules and patches concern, in every block that may have them."""
 
 import random
 from collections.abc import Sequence
@@ -36,8 +36,7 @@ _HTTP = (
     "server_tokens off;",
 )
 _LOCATION = (
-    *_HTTP[:2],
-    *_HTTP[2:4],
+    *_HTTP[:4],
     "proxy_buffering off;",
     "proxy_buffering on;",
     "gzip_types text/event-stream;",
@@ -65,7 +64,7 @@ _TLS = "ssl_certificate /etc/tuneproof/tls.crt; ssl_certificate_key /etc/tunepro
 
 
 def configuration(seed: int, version: Sequence[int]) -> str:
-    """Return the text of a whole configuration; nginx of this version loads nearly all of them."""
+    """Return the text of a whole configuration; this version of nginx loads nearly all of them."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     upstreams = [_upstream(chance, f"u{number}") for number in range(chance.randrange(3))]
     names = [f"u{number}" for number in range(len(upstreams))] + ["127.0.0.1:9000"]

@@ -1,4 +1,4 @@
-"""Servers with names of every kind on one socket each, drawn by a seed, and similar hosts."""
+"""Random servers from a seed, several on each port, with names of every kind, and requests for similar hosts."""
 
 import random
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _REGEXES: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A configuration, and hosts by port; an empty host is a request without one."""
+    """A configuration, and requests as pairs of port and host; an empty host is a request without one."""
 
     text: str
     asked: tuple[tuple[int, str], ...]
@@ -50,7 +50,7 @@ def _name(rng: random.Random) -> str:
     kind = rng.random()
     dotted = ".".join(rng.choice(_LABELS) for _ in range(rng.randint(1, 3)))
     if kind < 0.2:
-        # Names that the model does not understand are rare.
+        # Names that the model does not understand must be rare.
         return rng.choice(_REGEXES[:-1]) if rng.random() < 0.98 else _REGEXES[-1]
     if kind < 0.25:
         return rng.choice(('""', "_", f"{dotted}.", f"{dotted}:80"))
@@ -65,7 +65,7 @@ def _host(rng: random.Random) -> str:
 
 
 def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int]) -> Compared:
-    """Compare all responses of nginx: status, header lines and body of each request."""
+    """Compare the server that the model chooses for each request with nginx's (seen: status, header lines, body)."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     known = sockets.sockets_of(main, version)
     lost = {id(server) for server, _ in hosts.never_chosen(known)}
@@ -85,7 +85,7 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
 
 
 def _kind(mine: hosts.Chosen, socket: sockets.Socket, host: str) -> str:
-    """Return the kind of name that matched a host; empty for none."""
+    """Return the kind of name that matched a host, or "no host" or "default server"."""
     bare = host.partition(":")[0].removesuffix(".").lower()
     names = [name.lower() for name in hosts.names_of(mine.server)]
     if not host:

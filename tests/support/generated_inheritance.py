@@ -1,6 +1,6 @@
-"""Nested blocks with settings drawn by a seed at every level, and requests that show what is in effect in each.
+"""Random nested blocks from a seed, with settings at every level, and requests that show which are in effect in each.
 
-A configuration is of one kind: what its locations do decides which settings are visible from outside.
+Each configuration is of one kind: the content of its locations decides which settings responses show.
 """
 
 import random
@@ -12,14 +12,14 @@ from tuneproof.conf.directives import directive
 
 PORT: Final = 8003
 SLOW_PORT: Final = 9003
-"""A backend here answers after SLOW_S seconds."""
+"""A backend on this port answers after SLOW_S seconds."""
 SLOW_S: Final = 0.5
 Lines = Callable[[random.Random, int], Sequence[str]]
-"""Lines of one directive, with a number that is used nowhere else."""
+"""Returns lines of one directive that may contain a unique number."""
 
 
 def _some(template: str, most: int = 1) -> Lines:
-    """Return up to this many lines; N is a unique number in each, and A one of a few letters."""
+    """Return a function for up to this many lines; in each, a unique number replaces N, and one of five letters A."""
 
     def lines(rng: random.Random, number: int) -> list[str]:
         count = rng.randint(1, most)
@@ -82,7 +82,7 @@ TIMEOUTS: Final[Mapping[str, Lines]] = {
 KINDS: Final[Mapping[str, Mapping[str, Lines]]] = {
     "answers": ANSWERS, "errors": ERRORS, "proxied": PROXIED, "access": ACCESS, "files": FILES, "timeouts": TIMEOUTS,
 }  # fmt: skip
-# What a server's locations do themselves, by the kind of configuration; also that of "if" in them.
+# The content of locations, and of "if" in them, by the kind of configuration.
 _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "answers": ('return 200 "$document_root";',),
     "errors": ("return 404;", "return 301 /x;"),
@@ -91,7 +91,7 @@ _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "files": ("",),
     "timeouts": (f"proxy_pass http://127.0.0.1:{SLOW_PORT};",),
 }
-# These settings must not be at every level: a server's return would answer for all of its locations.
+# These directives occur only in locations: a server's return would answer in place of its locations.
 _NOT_IN_SERVER: Final = frozenset({"return", "rewrite", "try_files"})
 _ECHO: Final = """
 server { listen unix:/tmp/echo.sock; add_header X-a 1; add_header X-b 1; add_header X-c 1; add_header X-d 1;
@@ -105,7 +105,7 @@ class Question:
     """A request, with the label of the block that it reaches."""
 
     host: str
-    path: str  # the number of the request is one of its arguments
+    path: str  # with the request's number as an argument
     label: str
     method: str = "GET"
     body_bytes: int = 0
@@ -191,7 +191,7 @@ class _Tree:
             yield "}"
             if self._kind not in {"files", "access"}:
                 self._ask(host, f"{path}?if=1", f"{label}if")
-        # After "if": the first return ends the request.
+        # The content follows "if", since the first return ends the request.
         yield content
         if self._kind in {"access", "proxied"} and rng.random() < 0.5:
             yield "limit_except GET {"

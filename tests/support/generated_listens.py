@@ -1,4 +1,4 @@
-"""Sets of ``listen`` directives, drawn by a seed: the same addresses in many spellings, some of them refused."""
+"""Random sets of ``listen`` directives from a seed: the same addresses in many spellings, some of them invalid."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from tuneproof.wording import as_numbers
 
 FIRST_PORT: Final = 20000
 PORTS: Final = 4
-"""Each set has this many ports of its own, so that many nginx can run side by side."""
+"""The number of ports that belong to each set alone, so that many nginx can run side by side."""
 HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "::1")
 """Addresses of the machine that a client connects to."""
 _ADDRESSES: Final = (
@@ -34,14 +34,14 @@ _WRONG_PARAMETERS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A set."""
+    """A set, as a whole configuration."""
 
     number: int
     text: str
 
     @property
     def ports(self) -> range:
-        """The ports on which it may listen."""
+        """The ports on which the set's servers may listen."""
         first = FIRST_PORT + self.number * PORTS
         return range(first, first + PORTS)
 
@@ -50,7 +50,7 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
     """Draw a set for a version of nginx; Debian's builds support QUIC from 1.25.0 on."""
     rng = random.Random(f"{seed} {number}")  # noqa: S311 - reproducible, not secret
     first = FIRST_PORT + number * PORTS
-    style, speaks = rng.random(), rng.choice((0.1, 0.9))
+    shares = rng.random(), rng.choice((0.1, 0.9))
     lines = [
         f"pid /tmp/listens/{number}.pid; error_log /tmp/listens/{number}.log emerg; worker_processes 1;",
         "events { worker_connections 64; } http { access_log off; client_body_temp_path /tmp/body;",
@@ -62,16 +62,14 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
         lines.append(
             f"server {{ server_name s{server}; add_header X-Server s{server} always; location / {{ return 200; }}"
         )
-        lines += (
-            f"listen {_listen(rng, first, number, (style, speaks), version)};" for _ in range(rng.choice((1, 1, 2)))
-        )
+        lines += (f"listen {_listen(rng, first, number, shares, version)};" for _ in range(rng.choice((1, 1, 2))))
         lines.append("}")
     return Drawn(number=number, text="\n".join([*lines, "}"]) + "\n")
 
 
 def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, float], version: Sequence[int]) -> str:
-    """Draw a listen; ``shares`` are the probabilities that it has options, and protocols."""
-    style, speaks = shares
+    """Draw a listen; ``shares`` decide how often it has options, and protocols."""
+    option_share, protocol_share = shares
     is_wrong = rng.random() < 0.04
     if rng.random() < 0.003:
         return f"localhost:{first}"
@@ -79,10 +77,10 @@ def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, fl
     port = first + rng.choice((0, 0, 1))
     address = address.replace("PORT", str(port)).replace("NEXT", str(port + 1)).replace("NUMBER", str(number))
     parameters = []
-    if rng.random() < speaks:
+    if rng.random() < protocol_share:
         protocol = rng.choice(_PROTOCOLS)
         parameters.append(protocol if protocol != "quic" or tuple(version) >= (1, 25, 0) else "ssl")
-    if rng.random() < style * 0.75 and "quic" not in parameters:
+    if rng.random() < option_share * 0.75 and "quic" not in parameters:
         # Whether a unix socket can have SO_REUSEPORT depends on the kernel.
         of_no_family = ("reuseport", "ipv6only") if "unix" in address else ("ipv6only",) if "[" not in address else ()
         parameters.append(rng.choice([one for one in _OPTIONS if not one.startswith(of_no_family)]))

@@ -1,6 +1,6 @@
-"""Servers with locations of every kind, drawn by a seed, and requests with similar names.
+"""Random servers from a seed, with locations of every kind, and requests with similar names.
 
-Every block has a label of its own in the header X-Location of its responses.
+The header X-Location of a response identifies the block that it came from.
 """
 
 import random
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MERGING_PORT: Final = 8001
-"""Slashes are merged on this port, and not on the next one."""
+"""On this port, nginx merges slashes; on the next one, it does not."""
 PIECES: Final = ("a", "b", "ab", "im", "api", "v1", "x.php", "i.jpg", "A", "c d", "%", "é")
 _SUFFIXES: Final = ("/", "/q", "/x.php", ".php", "/i.jpg", "/I.JPG", "2", "/a/b", "//", "/./", "/b/../c")
 REGEXES: Final = (
@@ -17,7 +17,7 @@ REGEXES: Final = (
     "^/a(?!b)", "^/(?:api|im)(/|$)", "a++b", "[^/]+/$", "^/$", r"^/(.+)\.php(/.*)?$", r"\b(v1|im)\b", "(?i)^/API",
     "^/a b", r"/(?P<n>[a-z]{2,3})/", r"^/\S+$", r"\.(?:jpe?g|png)\z", ".", "q|c",
 )  # fmt: skip
-# Python does not read any of them as PCRE does.
+# Python reads each of these differently from PCRE, or not at all.
 FOREIGN: Final = (r"^/a\Kb", r"(?|^/im|^/v1)$", r"^/\Qa\E/", "[[:upper:]]/")
 CODES: Final = (403, 404, 410, 418, 500, 503)
 MODIFIERS: Final = ("", "", "", "^~ ", "= ", "= ", "~ ", "~* ")
@@ -41,7 +41,7 @@ _CHANGES: Final[Sequence[Callable[[str], str]]] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request, by the number of its server."""
+    """A request to one of the servers."""
 
     server: int
     port: int
@@ -58,7 +58,7 @@ class Drawn:
 
 
 def draw(seed: int, *, servers: int, requests: int) -> Drawn:
-    """Draw a configuration with some servers, and requests for each of them."""
+    """Draw a configuration with this many servers, and this many requests for each of them."""
     rng = random.Random(seed)  # noqa: S311 - reproducible, not secret
     drawn = Drawn(text="")
     blocks = []
@@ -138,7 +138,7 @@ class _Server:
             yield from self._content(name if not modifier.startswith("~") else "")
             may_nest = modifier != "= " and depth < 2
             if may_nest and rng.random() < 0.3:
-                # The name inside must begin with the name outside, even with a regular expression.
+                # The inner name must begin with the outer one, even if the outer one is a regular expression.
                 inner = name if not modifier.startswith("~") or name == "/im" else None
                 yield from self._locations(inner, rng.randint(1, 3), depth=depth + 1) if inner is not None else ()
             yield "}"
@@ -150,12 +150,12 @@ class _Server:
     def _path(self, *, is_whole: bool) -> str:
         rng = self._rng
         pieces = [rng.choice(PIECES) for _ in range(rng.choice((0, 1, 1, 1, 2, 2)))]
-        # The empty path of the outermost level is "/", which gets all other requests.
+        # At the outermost level, an empty path is "/".
         path = ("/" if is_whole or rng.random() < 0.5 else "") + "/".join(pieces)
         return path + ("/" if pieces and rng.random() < 0.6 else "")
 
     def _content(self, prefix: str) -> Iterator[str]:
-        """Yield the responses of a location."""
+        """Yield the lines that decide how a location responds."""
         rng = self._rng
         if rng.random() < 0.08:
             yield "internal;"
@@ -202,7 +202,7 @@ class _Server:
 
 
 def _quoted(name: str) -> str:
-    # With and without quotes, nginx removes one of two backslashes.
+    # Inside quotes as well, nginx reads two backslashes as one.
     return '"{}"'.format(name.replace("\\", "\\\\")) if set(name) & set(" {};") else name
 
 

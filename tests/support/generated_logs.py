@@ -1,7 +1,7 @@
-"""Access logs of an nginx for which the right diagnosis is known.
+"""Generated access logs with a known diagnosis.
 
-A log results from events on a time line: requests arrive, packets travel, servers answer, and a worker handles each
-event when its event loop reaches it. Only then does the worker read the clock, as nginx does.
+A log results from simulated events: requests arrive, packets travel, servers answer, and a worker handles each event
+when its event loop reaches it. Only then does the worker read the clock, as nginx does.
 """
 
 import re
@@ -23,7 +23,7 @@ _STALLS: Final = 40
 
 @dataclass(kw_only=True)
 class _Pauses:
-    """Times in which a part of the system does nothing: its events wait until the end of the pause."""
+    """Times in which a part of the system does nothing; its events wait until the end of the pause."""
 
     starts_s: list[float] = field(default_factory=list)
     ends_s: list[float] = field(default_factory=list)
@@ -34,9 +34,9 @@ class _Pauses:
 
     @staticmethod
     def made(random: Random, until_s: float, length_s: float, share: float, *, in_a_row: int = 1) -> "_Pauses":
-        """Return pauses of about this length, which take this share of the time.
+        """Return pauses of about this length that take this share of the time.
 
-        ``in_a_row``: how many follow each other, such as long iterations of an event loop.
+        ``in_a_row``: how many pauses follow each other directly, such as long iterations of an event loop.
         """
         pauses, at_s = _Pauses(), 0.0
         while at_s < until_s:
@@ -67,9 +67,9 @@ class _Worker:
     upstreams: Sequence[_Upstream]
 
     def handles(self, at_s: float) -> float:
-        """Return the time at which the worker handles an event that is ready at this time.
+        """Return the time at which the worker handles an event that is ready at ``at_s``.
 
-        Waiting events are handled in one iteration or in several short ones.
+        The worker handles waiting events in one iteration or in several short ones.
         """
         later_s = self.stalls.after(self.machine.after(at_s))
         if later_s == at_s:
@@ -79,7 +79,7 @@ class _Worker:
 
 @dataclass(kw_only=True)
 class _Entry:
-    """One request's line, as far as it is known."""
+    """The fields of one request's line so far."""
 
     read_s: float
     ended_s: float = 0.0
@@ -93,7 +93,7 @@ class _Entry:
 
 
 def lines_of(truth: Truth) -> list[str]:
-    """Write the log."""
+    """Return the lines of a log with these ingredients, in the order in which nginx writes them."""
     log = _Log(truth)
     return [log.line(entry) for entry in sorted(log.entries(), key=lambda entry: entry.ended_s)]
 
@@ -110,7 +110,7 @@ class _Log:
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
         self._workers = []
-        # If there are few new connections, few of them are late.
+        # A stall must delay enough new connections, so not too many may be reused.
         most_reused = 0.6 if truth.stall_s else 1.0
         for number in range(random.randint(max(2, truth.stalled), 4)):
             stalls = _Pauses.made(random, self._until_s, truth.stall_s or 1.0, stall_share, in_a_row=truth.in_a_row)
@@ -162,7 +162,7 @@ class _Log:
         return [*[upstreams[number % len(upstreams)]] * 9 * len(upstreams), *upstreams]
 
     def entries(self) -> Iterator[_Entry]:
-        """Yield the requests."""
+        """Yield the requests in order of arrival."""
         random, at_s = self._random, 0.0
         rate_hz = _LINES / self._until_s
         while at_s < self._until_s:
@@ -195,8 +195,8 @@ class _Log:
     def _passed_on(self, entry: _Entry, from_s: float, took_s: float, *, lasts_s: float = 0.0) -> _Entry:
         """Let the upstream answer.
 
-        ``from_s``: when nginx connects. ``took_s``: the backend's time; if a body arrives meanwhile, its time.
-        ``lasts_s``: the time after the header.
+        ``from_s``: when nginx connects. ``took_s``: the time that the backend takes, including the time in which it
+        receives a request's body. ``lasts_s``: the time from the response's header to its end.
         """
         random, worker = self._random, entry.worker
         upstream = random.choice(worker.upstreams)
@@ -214,7 +214,7 @@ class _Log:
         return entry
 
     def _travelled(self, from_s: float, upstream: _Upstream, *, is_new: bool = False) -> float:
-        """Return the time at which the answer to data sent at this time arrives."""
+        """Return the time at which the answer to data sent at ``from_s`` arrives."""
         random = self._random
         at_s = upstream.outages.after(from_s + upstream.round_trip_s * random.uniform(1.0, 1.05))
         if self._has("late path") and random.random() < self._late_share:
@@ -248,7 +248,7 @@ class _Log:
         return entry
 
     def _left(self, entry: _Entry, at_s: float) -> _Entry:
-        """Let the client leave early, if it does."""
+        """Let some clients close their connection before the response."""
         leaves_s = at_s + self._patience_s
         if self._random.random() < self._left_share:
             leaves_s = at_s + self._random.uniform(0.0, 0.02)
@@ -264,7 +264,7 @@ class _Log:
         return replace(entry, status=499, ended_s=ended_s, times_s=times_s)
 
     def line(self, entry: _Entry) -> str:
-        """Write one request in the log's format."""
+        """Return a request's line in the log's format."""
         ended_s = _START_S + _ms(entry.ended_s)
         values = {
             "remote_addr": f"192.0.2.{entry.connection % 200}",

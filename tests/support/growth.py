@@ -11,9 +11,9 @@ _BETWEEN: Final = 8
 
 
 def assert_grows_with_its_size(do: Callable[[int], object], *, size: int) -> None:
-    """Four times the input must take about four times as long, and not 16; the shortest of five runs counts.
+    """Assert that four times the input takes less than eight times as long, so the time is not quadratic.
 
-    The process's own time is measured, so that other processes can only lengthen individual runs.
+    The shortest of five runs counts. The process's own CPU time is measured, so other processes have little effect.
     """
     least_s = dict.fromkeys((size, _TIMES * size), math.inf)
     for _ in range(_ROUNDS):

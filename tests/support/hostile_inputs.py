@@ -1,7 +1,7 @@
-"""Runs the command line on inputs that were written to do harm, each in a process of its own with limits.
+"""Runs the command line on hostile inputs, each in a separate process with limits.
 
 The inputs are rows of tests/captures/hostile/inputs.toml. The kernel limits CPU time and memory. The limit of CPU time
-is generous, since a loaded machine counts some waiting, too: it only separates inputs that end from those that do not.
+is generous, since a loaded machine counts some waiting, too: it only catches inputs that the program never finishes.
 """
 
 import gzip
@@ -33,7 +33,7 @@ from tuneproof.yours.proposal import Wanted, propose
 INPUTS: Final = Path("tests/captures/hostile/inputs.toml")
 CPU_S: Final = 30
 MEMORY_BYTES: Final = 300 << 20
-# The address space of Python's libraries, plus more than the allowed memory.
+# The limit of the address space, which includes Python's libraries, is well above the allowed memory.
 _ADDRESSES_BYTES: Final = 2 << 30
 _EVIL: Final = ("<script>alert(1)", "<img src=x", 'href="javascript:', "\x1b", "\u202e", "\u2066")
 _RUN_CPU_S: Final = 5.0
@@ -46,7 +46,7 @@ _SOUND: Final = "events { }\nhttp { server { listen 80; location / { proxy_pass 
 _OURS: Final = re.compile(r"::(?:error|warning|notice) file=[^\n]*?,line=\d+,title=[\w%/-]+::")
 _COMMAND: Final = re.compile(r"\s*::[A-Za-z-]+(?: .*)?::")
 _OLD_COMMAND: Final = re.compile(r"##\[[a-z-]+[ \]]")
-# A command imports these modules late: otherwise each process would import them again.
+# Commands import these modules late. Importing them here saves each child process the time.
 _LOADED: Final = (audit, compare, explain, report, upgrade, why, document, write_report)
 
 
@@ -72,7 +72,7 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
         found = list(_wrong_words(said[0], is_github="github" in words)) + list(_wrong_words(said[1]))
         found += [f"a private text in {path.relative_to(place)}" for path in _outputs(place) if _is_private(path)]
         if (place / "nginx" / "nginx.conf").read_text(encoding="utf-8") != _SOUND:
-            found.append("a file of the user's was changed")
+            found.append("a user's file was changed")
         for page in place.rglob("*.html"):
             text = page.read_text(encoding="utf-8")
             found += [f"{page.name} has {evil!r}" for evil in _EVIL if evil in text]
@@ -86,7 +86,7 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
 
 
 def _wrong_words(text: str, *, is_github: bool = False) -> Iterator[str]:
-    """Yield the parts of an output that are more than text."""
+    """Yield the lines of an output that a terminal or GitHub would interpret as commands."""
     for line in text.removesuffix("\n").split("\n"):
         bare = line.removesuffix("\r").replace("\t", "")
         if not bare.isprintable():
@@ -159,7 +159,7 @@ def _content(row: Mapping[str, Any]) -> bytes:
 
 
 def _results(text: str, *, number: float, **fields: Any) -> dict[str, Any]:
-    """Return results with a text for everything except our names, and a number for every figure."""
+    """Return results with this text in every field that may have any, and this number for every figure."""
     effect = Effect(name=text, unit="ratio", value=number, ci_low=number, ci_high=number)
     given: dict[str, Any] = {"claim": text, "source": text, "reason": text, "threshold": number}
     given |= {"seconds": abs(number), "measuring_seconds": abs(number), "evidence": ()} | fields
@@ -195,7 +195,7 @@ def _run(words: Sequence[str], place: Path, row: Mapping[str, Any]) -> None:
             os.dup2(os.open(row["output"], os.O_WRONLY), 1)
         for name in row.get("closed", ()):
             os.close(getattr(sys, name).fileno())
-            # Python starts in the same way.
+            # Python starts like this if a stream is closed.
             setattr(sys, name, None)
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_BYTES, _ADDRESSES_BYTES))

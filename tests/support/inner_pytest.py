@@ -21,7 +21,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.keys import Key
 
-# Loaded before any inner run: pytester unloads the modules of a run, and compiled ones cannot be loaded twice.
+# SciPy is loaded before any inner run: pytester unloads the modules of a run, and compiled ones cannot load twice.
 _LOADED = scipy.stats
 
 
@@ -29,10 +29,10 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conf
     """Make a folder with the project's conftest and one test module.
 
     Args:
-        pytester: The place of the run, which is in this process.
+        pytester: Runs pytest in this process, in its own folder.
         source: The module's text.
-        pages: Whether the run ends with its pages, as a user's does. They are several MB, with a drawing library that
-            takes seconds to load, and only tests of the pages need them.
+        pages: Whether the run writes its pages, as a user's run does. They need several MB, and a drawing library that
+            takes seconds to load; only tests of the pages need them.
         conftest: Further text of the conftest.
     """
     # On a CI server, invented results must not go into the outer run's summary.
@@ -48,7 +48,7 @@ _MARKERS: Final = ("claim(declared)", "engine", "timing", "headline", "full_dept
 
 
 def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
-    """Return a piece of advice; claims with only a name are about the arm "a"."""
+    """Return a piece of advice; a claim that is only a name is about the arm "a"."""
     own = tuple(claim(each, "a") if isinstance(each, str) else each for each in claims)
     arms = tuple(map(arm, sorted({name for each in own for name in each.arms})))
     scenario = Scenario(name=name, arms=arms, claims=own)
@@ -58,7 +58,7 @@ def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
 def prepare_catalogue(
     pytester: pytest.Pytester, *every: Advice, then: str = "", pages: bool = False, conftest: str = ""
 ) -> None:
-    """Make a folder with the test of claims for a catalogue with this advice, and with the text of further tests."""
+    """Make a folder with the test of claims, for a catalogue with this advice, and with further tests."""
     module = (CHECKOUT / "tests" / "scenarios" / "test_claims.py").read_text(encoding="utf-8")
     prepare(pytester, "", pages=pages, conftest=conftest)
     for test in pytester.path.glob("test_*.py"):
@@ -69,14 +69,14 @@ def prepare_catalogue(
 
 
 def cell(**changes: Any) -> Cell:
-    """Return a decided cell; by default, a stall that holds as expected."""
+    """Return a decided cell; by default, its claim is a stall that holds as expected."""
     evidence = ("evidence/stall/access.log", "evidence/stall/samples.jsonl")
     stall: dict[str, Any] = {"claim": "A loaded worker stalls", "void_blocks": 1, "evidence": evidence}
     return replace(a_cell("loaded"), **{**stall, **changes})
 
 
 class DecidedLabs:
-    """Labs that have measured everything; they write each claim's result as real ones do."""
+    """Stands in for :class:`fixtures.labs.Labs`: writes a given result for each claim without measuring."""
 
     def __init__(self, run: RunState, **changes: Any) -> None:
         self._run = run
@@ -103,7 +103,7 @@ DECIDED: Final = """
 
 
 def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
-    """Make a folder with one claim that has a given verdict, and with the text of further tests."""
+    """Make a folder with one claim that has a given verdict, and with further tests."""
     decided = DECIDED.format(changes=repr(changes))
     prepare_catalogue(pytester, advice("stall", claim("loaded", "loaded")), then=then, pages=pages, conftest=decided)
 

@@ -1,4 +1,4 @@
-"""A channel to a program in this process: calls and responses pass as lines of JSON."""
+"""Channels to programs in this process; calls and responses pass as lines of JSON."""
 
 import inspect
 import json
@@ -39,7 +39,7 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """The lab's end of a channel to a program; a function returns its responses."""
+    """The lab's end of a channel to a program; the function ``answer`` returns the program's responses."""
 
     interface: type
     answer: Callable[[Call], object]
@@ -56,12 +56,12 @@ class Answering:
 
 
 def joined(interface: type[T], program: object) -> T:
-    """Return a program as the lab sees it, through its calls only."""
+    """Return the lab's view of a program, which supports only calls."""
     return remote(interface, Joined(interface, program))
 
 
 def differences(interface: type, program: object) -> list[str]:
-    """Return the functions that differ from the Protocol in their arguments, which are sent by name."""
+    """Return the functions with other argument names than the Protocol's; arguments are sent by name."""
     functions = inspect.getmembers(interface, lambda each: inspect.isfunction(each) and each.__name__[0] != "_")
     return [
         name

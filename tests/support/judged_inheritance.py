@@ -1,4 +1,4 @@
-"""Compares the visible results of a block's settings in effect with nginx's responses, by directive."""
+"""Compares the settings that the model finds in effect in a block with nginx's responses, by directive."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -18,14 +18,14 @@ In = Callable[[str], Effective]
 Seen = Mapping[str, object]
 _EXISTING: Final = frozenset({"a.html", "c.html", "e.html"})
 FILES: Final = {f"srv/files/{name}": name for name in sorted(_EXISTING)}
-"""The folder in which a configuration's locations look for files."""
+"""Files in the folder that a configuration's locations serve, and their content."""
 _HEADERS: Final = tuple("abcde")
 _REDIRECT: Final = "absolute_redirect server_name_in_redirect port_in_redirect internal"
 _OWN: Final = "return rewrite try_files"
 
 
 def blocks_by_label(main: Block) -> dict[str, Block]:
-    """Return the blocks that questions can concern, by label."""
+    """Return the blocks that requests can reach, by label."""
     found = {}
     for server in main.all("server"):
         for said in server.local("server_name"):
@@ -39,7 +39,7 @@ def blocks_by_label(main: Block) -> dict[str, Block]:
 def compare(
     drawn: Drawn, answers: Sequence[Answer], logs: Mapping[int, frozenset[str]], version: Sequence[int]
 ) -> Compared:
-    """Compare all visible settings in effect: each is a question about one directive or several."""
+    """Compare all settings that responses show; each is a question about one directive or several."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     blocks = blocks_by_label(main)
     found = Compared()

@@ -1,4 +1,4 @@
-"""Sets of ``listen`` directives: the sockets that they make, the servers that answer, and nginx's refusals."""
+"""Compares the model and nginx on ``listen`` directives: the sockets, the servers that answer, and nginx's refusals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tuneproof.conf.tree import read_configuration
 from tuneproof.messages.patterns import in_glibc_words
 
 _PLAIN_BESIDE_HTTP2: Final = (1, 25, 1)
-"""From this version on, a socket with "http2" also speaks HTTP/1.1 without TLS."""
+"""From this version on, a socket with "http2" but without TLS also accepts HTTP/1.1."""
 _WARNS_SINCE: Final = (1, 23, 4)
 PROXY: Final = "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"
 ASKED: Final = tuple(product(HOSTS, (("s1", ""), ("other", ""), ("other", PROXY))))
@@ -23,7 +23,7 @@ ASKED: Final = tuple(product(HOSTS, (("s1", ""), ("other", ""), ("other", PROXY)
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What nginx does with a set."""
+    """The results of starting nginx with a set."""
 
     status: int  # exit status of the command that starts it
     refusal: str  # the first error that it printed

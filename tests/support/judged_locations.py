@@ -1,4 +1,4 @@
-"""Compares the location that answers a request, and the status, in the model and in nginx."""
+"""Compares the model and nginx on the location that answers a request, and on the status."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from tuneproof.conf.unreachable import unreachable_in
 
 
 def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int]) -> Compared:
-    """Compare all responses of nginx: status, header lines and body of each request."""
+    """Compare the answers to each request (seen: nginx's status, header lines and body)."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     servers = [server for server in main.all("server") if server.local("server_name")]
     lost = {_label(one.block) for server in servers for one in unreachable_in(server)}
@@ -28,10 +28,10 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
         if mine.doubt:
             found.unknown[mine.doubt.partition(" has ")[2] or mine.doubt] += 1
             continue
-        # A request line that nginx refuses does not belong to this server yet.
+        # nginx refuses a request line before it chooses a server.
         label = None if mine.status == 400 else _label(mine.block)
         theirs = dict(map(tuple, headers)).get("X-Location")
-        # Redirects inside nginx cannot reach a location that no path reaches, either.
+        # nginx must never answer from a location that the model finds unreachable, not even after internal redirects.
         if label != theirs or mine.status not in {None, status} or theirs in lost:
             found.disagreements.append(f"{request}: {label} {mine.status}, nginx: {theirs} {status}")
     return found

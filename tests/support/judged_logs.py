@@ -1,7 +1,7 @@
-"""``python -m tests.support.judged_logs [N]`` generates N access logs, and checks what a diagnosis finds in them.
+"""``python -m tests.support.judged_logs [N]`` generates N access logs, and checks their diagnoses.
 
-It must not find anything false, and must find 19 in 20 of the stalls of 100 ms or more in logs with everything that
-explain asks for. It prints each log with an error, and returns 1 if there are too many.
+A diagnosis must not have a false finding. In logs with all recommended fields, diagnoses must find 19 in 20 of the
+stalls of 100 ms or more. The program prints each log with an error, and returns 1 if a requirement is not met.
 """
 
 import argparse
@@ -41,12 +41,12 @@ class Judged:
 
     @property
     def has_long_stall(self) -> bool:
-        """Whether a stall must be found: it is long, and the log has everything that shows it."""
+        """Whether the log must show a stall: it is long, and the log has all recommended fields."""
         return self.truth.stall_s >= _LONG_STALL_S and self.truth.lacks == "nothing"
 
     @property
     def is_missed(self) -> bool:
-        """Whether a stall that must be found was missed."""
+        """Whether the diagnosis missed a long stall."""
         return self.has_long_stall and Cause.EVENT_LOOP_STALL not in self.found
 
 
@@ -59,7 +59,7 @@ def judged(seed: int) -> Judged:
     return Judged(truth=truth, found=frozenset(each.cause for each in found))
 
 
-def told(logs: Sequence[Judged]) -> Iterator[str]:
+def summary(logs: Sequence[Judged]) -> Iterator[str]:
     """Yield a line for each log with a false or missed finding, and the counts."""
     for log in logs:
         if log.wrong or log.is_missed:
@@ -71,11 +71,11 @@ def told(logs: Sequence[Judged]) -> Iterator[str]:
     long = [log for log in logs if log.has_long_stall]
     found = sum(not log.is_missed for log in long)
     wrong_logs = sum(bool(log.wrong) for log in logs)
-    yield f"{len(logs)} logs: a wrong finding in {wrong_logs}; {found} of {len(long)} long stalls"
+    yield f"{len(logs)} logs: a wrong finding in {wrong_logs}; {found} of {len(long)} long stalls found"
 
 
 def are_good(logs: Sequence[Judged]) -> bool:
-    """Tell whether nothing is wrong, and enough was found."""
+    """Tell whether no finding is false, and enough long stalls were found."""
     long = [log for log in logs if log.has_long_stall]
     return not any(log.wrong for log in logs) and sum(not log.is_missed for log in long) >= FOUND_SHARE * len(long)
 
@@ -83,12 +83,14 @@ def are_good(logs: Sequence[Judged]) -> bool:
 def main(arguments: Sequence[str]) -> int:
     """Judge logs, and print the errors."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.judged_logs", description=__doc__)
-    parser.add_argument("logs", nargs="?", type=int, default=LOGS, metavar="N", help="how many; default: %(default)s")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first; default: 0")
+    parser.add_argument(
+        "logs", nargs="?", type=int, default=LOGS, metavar="N", help="number of logs; default: %(default)s"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the first log; default: 0")
     chosen = parser.parse_args(arguments)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         logs = list(pool.map(judged, range(chosen.seed, chosen.seed + chosen.logs), chunksize=_AT_ONCE))
-    sys.stdout.writelines(f"{line}\n" for line in told(logs))
+    sys.stdout.writelines(f"{line}\n" for line in summary(logs))
     return int(not are_good(logs))
 
 

@@ -1,4 +1,4 @@
-"""The ingredients of generated access logs: with and without a stall, and with things that look like one."""
+"""The ingredients of generated access logs: stalls, other faults, and circumstances that look like a stall."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ ALTERNATIVES: Final = (
     "impatient clients",
     "bursts of one client",
 )
-"""Things that make an access log look as if something were wrong in nginx, its backend or its clients."""
+"""Circumstances that make an access log look as if nginx, its backend or its clients had a fault."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +43,9 @@ class Truth:
     lacks: str  # what the log's format lacks
     alternatives: frozenset[str]
     stall_s: float  # how long a worker stalls each time; 0 for no stall
-    in_a_row: int  # how many such iterations follow each other; 1 for a single delay of the loop
+    in_a_row: int  # how many stalled iterations follow each other; 1 for a single delay of the loop
     stalled: int  # number of stalling workers
-    causes: frozenset[Cause]  # allowed findings
+    causes: frozenset[Cause]  # the true findings; others are false
 
     @property
     def log_format(self) -> str:

@@ -1,8 +1,8 @@
-"""Files that the kernel shows about nginx's workers, as an observer reads them."""
+"""Files in /proc about nginx's workers, as an observer returns them."""
 
 from tuneproof.lab.protocol.observer import ProcessTexts
 
-# The kernel prints these lines and others.
+# The kernel prints these lines, among others.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)

@@ -1,4 +1,4 @@
-"""Configurations as a user names them."""
+"""Configurations in files, as a user has them."""
 
 from collections.abc import Mapping
 from pathlib import Path

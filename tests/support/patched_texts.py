@@ -2,7 +2,7 @@
 
 from tests.support.configurations import CASES, HEAD, Case
 
-# This text combines difficulties: several changes in a line, CRLF, remarks, no newline at the end.
+# This text combines difficulties: several changes in a line, tabs, comments, no newline at the end.
 DENSE = Case(
     files={
         "nginx.conf": f"{HEAD}http {{\n"
@@ -22,7 +22,7 @@ DENSE = Case(
         "    }\n}"
     }
 )
-# A patch's additions are not allowed in these blocks, or would affect others.
+# nginx does not allow a patch's additions in these blocks, or the additions would affect other blocks.
 INNER = {
     "nginx.conf": f"{HEAD}http {{\n    upstream u {{ server 10.0.0.1:81; keepalive 8; }}\n"
     "    server {\n        listen 80;\n"
@@ -42,7 +42,7 @@ SHARED = {
     "        location /c { proxy_pass http://b; proxy_buffers 4 64k; proxy_buffer_size 64k; }\n    }\n}\n",
     "peers.conf": "server 10.0.0.1:81;\nserver 10.0.0.2:81;\n",
 }
-# In the second server, a header of the included location would replace the outer ones.
+# In the second server, a header that a patch adds to the included location would replace the server's header.
 INCLUDED = {
     "nginx.conf": f"{HEAD}http {{\n    upstream a {{ server 10.0.0.1:81; keepalive 8; }}\n"
     "    server { listen 80; include app.conf; }\n"

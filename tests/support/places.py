@@ -1,4 +1,4 @@
-"""The path of the checkout."""
+"""Paths in the checkout."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""Faults in the model of a configuration; its judge must find each of them."""
+"""Faults for the model of a configuration; the comparison with nginx must find each of them."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from tuneproof.conf.uris import normalised
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault: one attribute of the model that is replaced."""
+    """A fault: the replacement of one attribute of the model."""
 
     name: str
     part: str  # which comparison finds it
@@ -79,10 +79,10 @@ FAULTS: Final = (
     ),
     Fault(name="error pages add up", part="locations", owner=answers, attribute="effective", replacement=_adding),
     Fault(
-        name="allow does not put deny out of effect", part="inheritance", owner=effective, attribute="_TOGETHER",
+        name="allow does not override deny", part="inheritance", owner=effective, attribute="_TOGETHER",
         replacement=(),
     ),
-    Fault(name="if is no level", part="inheritance", owner=effective, attribute="_levels", replacement=_without_ifs),
+    Fault(name="if is not a level", part="inheritance", owner=effective, attribute="_levels", replacement=_without_ifs),
     Fault(
         name="everything is inherited", part="inheritance", owner=effective, attribute="directive",
         replacement=_always_inherited,
@@ -93,7 +93,7 @@ FAULTS: Final = (
         replacement=_NEVER,
     ),
     Fault(
-        name="reuseport is of no socket", part="listens", owner=listens, attribute="_FLAGS",
+        name="reuseport has no effect", part="listens", owner=listens, attribute="_FLAGS",
         replacement=listens._FLAGS - {"reuseport"},
     ),
     Fault(

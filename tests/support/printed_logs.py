@@ -1,4 +1,4 @@
-"""Changes that programs and people make to lines of nginx's log when they print them."""
+"""Lines of nginx's logs as other programs and people print them."""
 
 import html
 import json

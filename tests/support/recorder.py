@@ -29,14 +29,14 @@ def build(into: Path) -> Path:
 def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool = False) -> str:
     """Run a Python program under the recorder and return its output; its children end with it.
 
-    proc: an empty folder for that process table. traces: whether the tracer records the program, without the library.
+    proc: an empty folder for a process table. traces: whether the tracer records the program, in place of the library.
     """
     environment = {
         **os.environ,
         **({} if traces else {"LD_PRELOAD": str(library)}),
         "TUNEPROOF_RECORDER_FOLDER": str(folder),
         "TUNEPROOF_TRACER_FOLDER": str(folder),
-        # The image has the same packages: its own, and those that it shares with the lab.
+        # As in the image: its own packages, and those that it shares with the lab.
         "PYTHONPATH": f"{IMAGES_FOLDER / 'netadmin'}{os.pathsep}{CHECKOUT}",
     }
     prologue = _PROLOGUE.format(proc=str(proc), folder=str(folder))
@@ -48,7 +48,7 @@ def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool =
             stderr=errors,
             start_new_session=True,
         )
-        # Its children may never end, and would keep a pipe open.
+        # Children of the program may never end, so they are killed once the program itself has ended.
         os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
         os.killpg(running.pid, signal.SIGKILL)
         status = running.wait()
@@ -60,15 +60,15 @@ def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool =
 
 
 def _end_traced(folder: Path) -> None:
-    """End the tracers that keep their record in a folder, and the programs that they trace: they share a session."""
+    """Kill the tracers that keep their records in a folder, and the programs that they trace."""
     setting = f"TUNEPROOF_TRACER_FOLDER={folder}".encode()
     for environment in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # it ended meanwhile, or belongs to another user
+        with contextlib.suppress(OSError):  # the process ended meanwhile, or belongs to another user
             if setting in environment.read_bytes().split(b"\0"):
                 os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
-# What a reader in a container sees below /proc/PID: the process's stat, and its own root folder.
+# A reader in a container finds the process's stat and its root folder below /proc/PID.
 _PROLOGUE = """\
 import json, os, pathlib, select, socket, sys, tempfile, threading, time
 from netadmin import recorder

@@ -190,7 +190,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
-# What one argument may not be: a line, and the message.
+# Lines with an argument that nginx refuses, and the message.
 _FORMS: Final = {
     "ssl_protocols TLSv1.4;": 'invalid value "TLSv1.4"',
     "ssl_verify_client yes;": 'invalid value "yes"',
@@ -366,7 +366,7 @@ LOADED: Final[Mapping[str, str]] = {
         "proxy_buffer_size 128k; proxy_buffers 4 256k; proxy_busy_buffers_size 256k; proxy_max_temp_file_size 0; "
         "server { proxy_temp_file_write_size 256k; location / { proxy_buffers 8 128k; } }"
     ),
-    # A server without settings of its own has those of http{}; without a server, nothing is checked.
+    # A server without these settings inherits those of http{}; nginx checks nothing without a server.
     "buffers-of-no-server": "proxy_buffers 1 64k;",
     "certificate-in-http": f"{_CERTIFICATE} server {{ listen 443 ssl; }}",
     "certificate-and-key-on-two-levels": (

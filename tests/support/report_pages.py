@@ -1,4 +1,4 @@
-"""A report's pages in a browser: their addresses, and the focused element."""
+"""A report's pages in a browser: their addresses, and the focused cell."""
 
 from playwright.sync_api import Page
 
@@ -11,7 +11,7 @@ def first_page(results: Results, fragment: str = "") -> str:
 
 
 def cell_page(results: Results, name: str) -> str:
-    """Return the address of the first cell's page with ``name`` in its name."""
+    """Return the address of the page of the first cell with ``name`` in its slug."""
     slug = next(entry.slug for entry in matrix(results.cells).entries if name in entry.slug)
     return (results.path.parent / "cells" / f"{slug}.html").as_uri()
 

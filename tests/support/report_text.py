@@ -7,7 +7,7 @@ _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "sou
 
 
 class Page(HTMLParser):
-    """A strictly parsed page: its links, ids and text; all elements are closed in order."""
+    """The links, ids, tags and text of a page; AssertionError if elements are not closed in order."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -20,11 +20,11 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
         self.close()
         assert self._open == []
-        # A line for each piece, without the markup's own line ends.
+        # Each line is trimmed, and empty lines of the markup are dropped.
         self.text = "".join(f"{line.strip()}\n" for line in self.text.splitlines() if line.strip())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember the attributes that a test needs."""
+        """Collect links and ids."""
         if tag not in _VOID:
             self._open.append(tag)
         self.tags.add(tag)

@@ -1,4 +1,4 @@
-"""Conversations between two TCP ends, built segment by segment: a test sets which end sends what, and when."""
+"""TCP conversations, built segment by segment: a test decides which end sends a segment, and when."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -24,11 +24,11 @@ SERVER: Final = end("10.0.0.2", 80)
 
 
 class Conversation:
-    """Two ends; segments go to a list, in order.
+    """Two TCP ends; their segments go to a list, in order.
 
     Attributes:
-        segments: All so far; several conversations may share the list.
-        now_s: The time in seconds since the first segment.
+        segments: All segments so far; several conversations may share the list.
+        now_s: The time in seconds, from 0.
         seq: The next sequence number of each end.
     """
 
@@ -81,7 +81,7 @@ class Conversation:
             self.seq[source] = (at + len(payload) + bool(flags & (SYN | FIN))) % MODULUS
 
     def handshake(self, *, there_s: float = 0.010, back_s: float = 0.002) -> None:
-        """Open the connection: the SYN/ACK takes the first time, and its acknowledgement the second."""
+        """Open the connection: ``there_s`` passes from SYN to SYN/ACK, and ``back_s`` from SYN/ACK to ACK."""
         self.send(self.client, flags=SYN)
         self.send(self.server, flags=SYN | ACK, after_s=there_s)
         self.send(self.client, after_s=back_s)

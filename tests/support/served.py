@@ -1,4 +1,4 @@
-"""Servers on loopback, for a folder or for a test's own handler."""
+"""Servers on loopback, for a folder or with a test's own handler."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(server: HTTPServer, *, scheme: str = "http") -> Iterator[str]:
-    """Run a server while the context lasts, and yield its address. The server ends at once."""
+    """Run a server inside the context, and yield its address."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     with server:
         thread.start()
@@ -28,6 +28,6 @@ def serving(server: HTTPServer, *, scheme: str = "http") -> Iterator[str]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Serve a folder on a port of its own; yields the address."""
+    """Serve a folder on a free port, and yield the address."""
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))) as address:
         yield f"{address}/"

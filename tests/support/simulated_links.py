@@ -1,6 +1,6 @@
-"""Simulated links: random numbers decide about probes, and the results have the form that a leading agent returns.
+"""Simulated links: random numbers decide what happens to probes; the results have the form of a leading agent's.
 
-The host may be busy: then everything on the CPU of the sender and the shaper stops for a while.
+The host may be busy; then the sender and the shaper stop for a while.
 """
 
 import itertools
@@ -18,7 +18,7 @@ PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES
 _INTERVAL_MS = 2.0
 _WITHIN_MS = 8000
-# The time that the hosts at both ends take for a probe, each way.
+# The time that the hosts at both ends add to a probe's way in one direction.
 _HOST_MS = 0.05
 _LOAD_MS = 400.0
 _LOADED_FRAME_BYTES = 1514
@@ -28,9 +28,9 @@ Times = NDArray[np.float64]
 
 
 class Gaps:
-    """Gaps in which somebody else has the host's CPU, of log-normal length, with exponential times in between.
+    """Gaps in which the host's CPU is busy otherwise, of log-normal length, with exponential times in between.
 
-    rng: random numbers.
+    share: of the time that is lost. median_ms: a gap's median length.
     """
 
     def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3) -> None:
@@ -49,11 +49,11 @@ class Gaps:
 
 
 QUIET = (0.0, 1.3)
-"""Share of the time lost, and median length of a gap in ms."""
+"""The share of the time that is lost, and the median length of a gap in ms."""
 
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:
-    """Return a leading agent's result for a link that matches its profile exactly (rng: random numbers)."""
+    """Return a leading agent's result for a link that matches its profile exactly."""
     share, median_ms = noise
     gaps = Gaps(rng, share=share, median_ms=median_ms)
     planned_ms = np.arange(packets, dtype=np.float64) * np.float64(_INTERVAL_MS)
@@ -77,10 +77,10 @@ def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple
 def loaded(
     rate_mbit: float, gaps: Gaps, *, delay_ms: float = 0.0, host_mbit: float = float("inf"), offered: float = 1.1
 ) -> tuple[tuple[int, int], ...]:
-    """Return the data that had arrived at each time over a link with this rate, in the form of load_path.py.
+    """Return the bytes that have arrived over a link with this rate at each time, in the form of load_path.py.
 
-    offered: the sent rate as a multiple of the link's; what does not fit into the queue is dropped. At the beginning
-    the queue is full, unless less is offered than passes.
+    offered: the sent rate as a multiple of the link's; frames that do not fit into the queue are dropped. At the
+    beginning, the queue is full if more is offered than the link carries.
     """
     frame_ms, slowest_ms = (_LOADED_FRAME_BYTES * 8 / (mbit * 1000) for mbit in (rate_mbit, min(rate_mbit, host_mbit)))
     frames = int(1.5 * _LOAD_MS * offered / frame_ms) + 2 * _QUEUE_FRAMES
@@ -100,9 +100,9 @@ def loaded(
 
 
 def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:
-    """Return the packets that arrive and their times, in order of arrival; each copy of a packet is decided separately.
+    """Return the packets that arrive and their times, in order of arrival; chance decides on each copy separately.
 
-    The shaper needs a CPU to take a packet, and again to release it.
+    The shaper needs the CPU to take a packet, and again to release it.
     """
     copies = 1 + (rng.random(len(sent_ms)) < way.duplicate_pct / 100)
     index = np.repeat(np.arange(len(sent_ms)), copies)

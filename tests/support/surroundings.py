@@ -1,11 +1,11 @@
-"""Configurations that need something around them: the user's own nginx."""
+"""Configurations of users' own nginx that depend on their surroundings."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from tests.support.configurations import Case, whole
 
-# These matter only at nginx's start: addresses to listen on, keys, relative names, accounts.
+# They need addresses to listen on, keys, names of other hosts, or files.
 SURROUNDINGS: Final[Mapping[str, Case]] = {
     "single-addresses-and-keys": whole(
         "access_log logs/access.log;\n"

@@ -1,4 +1,4 @@
-"""Scenarios in which the cause or the remedy of each claim is removed: the claims must be reversed."""
+"""Scenarios without the cause or the remedy of each claim, so every verdict must be reversed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,25 +12,25 @@ from tuneproof.proof.scenario.scenarios import Scenario
 def turned(scenario: Scenario[Obs]) -> Scenario[Obs]:
     """Return a scenario with reversed claims (:func:`turned_claim`).
 
-    An arm's replacement is a copy of another arm, with trials of its own. Claims without an expectation, or that name
-    no other arm, are left out.
+    An arm's replacement is a copy of another arm, with separate trials. Claims without an expectation or without
+    ``turned_by`` are left out.
     """
     claims = [claim for claim in scenario.claims if claim.turned_by and claim.expected is not None]
     by_name = {arm.name: arm for arm in scenario.arms}
     pairs = dict.fromkeys(pair for claim in claims for pair in claim.turned_by.items())
-    twins = [replace(by_name[other], name=_twin(name, other)) for name, other in pairs]
-    return replace(scenario, arms=(*scenario.arms, *twins), claims=tuple(map(turned_claim, claims)))
+    copies = [replace(by_name[other], name=_copy_name(name, other)) for name, other in pairs]
+    return replace(scenario, arms=(*scenario.arms, *copies), claims=tuple(map(turned_claim, claims)))
 
 
 def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
-    """Return a claim with other arms in place of its own, according to ``turned_by``: its verdict must be reversed.
+    """Return a claim with other arms in place of its own, according to ``turned_by``; its verdict must be reversed.
 
-    Expectations for certain versions of nginx are left out: if the advice has expired, nothing can be reversed. So is
-    the control: without the cause, it is reversed on every host.
+    The result has no expectations for certain versions of nginx: if the advice has expired, nothing can be reversed. It
+    has no control either: without the cause, a control is reversed on every host.
     """
-    places = {name: _twin(name, other) for name, other in claim.turned_by.items()}
+    places = {name: _copy_name(name, other) for name, other in claim.turned_by.items()}
     if claim.condition is not None:
-        raise NotImplementedError(f"{claim.name} has a condition, whose arms would have to be turned as well")
+        raise NotImplementedError(f"{claim.name} has a condition; its arms would have to be replaced as well")
     return replace(
         claim,
         name=f"{claim.name}_turned",
@@ -51,7 +51,7 @@ def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Sce
         scenario: The scenario.
         stand_ins: By name of an arm, the name of the arm in its place.
 
-    ValueError: One of the names is not an arm's.
+    Raises ValueError: The scenario has no arm with one of these names.
     """
     by_name = {arm.name: arm for arm in scenario.arms}
     if missing := sorted({*stand_ins, *stand_ins.values()} - set(by_name)):
@@ -59,5 +59,5 @@ def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Sce
     return replace(scenario, arms=tuple(replace(by_name[stand_ins.get(name, name)], name=name) for name in by_name))
 
 
-def _twin(name: str, other: str) -> str:
+def _copy_name(name: str, other: str) -> str:
     return f"{name} as {other}"

@@ -10,7 +10,7 @@ _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 
 
 def applied(diff: str, texts: dict[str, str]) -> dict[str, str]:
-    """Return texts by name after a diff is applied; every context line must be in its place."""
+    """Return texts by name after a diff is applied; AssertionError if a context line is not in its place."""
     after = dict(texts)
     for part in re.split(r"(?m)^(?=--- a/)", diff)[1:]:
         head, rest = part.split("\n", 2)[:2], part.split("\n", 2)[2]

@@ -1,4 +1,4 @@
-"""Rows of evidence with the verdict that one cause gives it: tests/unit/explain/diagnosis/test_*_verdicts.py."""
+"""Rows of evidence with the expected verdict on one cause, for tests/unit/explain/diagnosis/test_*_verdicts.py."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ Rows = Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tuple[str,
 
 
 def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]:
-    """Return one case: pieces of evidence, and their effect, such as "against 1: short of CPU"."""
+    """Return one case; ``parts`` are evidence, and expected lines such as "against 1: short of CPU"."""
     said = tuple(part for part in parts if isinstance(part, str))
     return name, seen(*(part for part in parts if not isinstance(part, str))), verdict, said
 
@@ -49,12 +49,12 @@ def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
 
 
 def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Compare an assessment with a row: its verdict, words of its numbered reasons, and ``touched``."""
+    """Compare an assessment with a row: its verdict, parts of its numbered reasons, and ``touched``."""
     found = assess(given)
     assert found.verdict is verdict
-    # The share that a cause affected determines its place among others; 0 if it is unknown.
+    # Causes are sorted by the share that they affected; 0 if it is unknown.
     assert [reason for reason in found.for_ if not 0 <= reason.touched <= 1] == []
-    told = [
+    lines = [
         *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
         *(f"against {at}: {each.text} [{each.file}]" for at, each in enumerate(found.against, start=1)),
         *(f"decides {at}: {each}" for at, each in enumerate(found.would_decide, start=1)),
@@ -62,7 +62,7 @@ def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple
     ]
     for each in said:
         place, _, words = each.partition(": ")
-        assert any(line.startswith(f"{place}: ") and words in line for line in told), told
+        assert any(line.startswith(f"{place}: ") and words in line for line in lines), lines
 
 
 AT_THE_CLIENT: Final[dict[str, Any]] = {"syn_to_synack_s": spread(0.0005), "synack_to_ack_s": spread(0.00001)}
@@ -71,10 +71,10 @@ AT_THE_SERVER: Final[dict[str, Any]] = {"synack_to_ack_s": spread(0.02)}
 
 SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
 
-# These SYNs arrived, so no path lost them; counters show which queue dropped them.
+# These SYNs arrived at the server, so the path did not lose them; counters show which queue dropped them.
 SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
 
-# A server without room drops the handshake's last ACK and the request after it, and sends its SYN/ACK again.
+# A server with a full queue drops the handshake's last ACK and the request after it, and sends its SYN/ACK again.
 UNHEARD: Final = capture(
     service(
         **lossy(
@@ -89,7 +89,7 @@ ALONE: Final = table(listening())
 
 LATE: Final = spread(0.001, 0.3)
 
-# A SYN without an answer was dropped by a queue or lost, and a client cannot distinguish the two.
+# A queue dropped a SYN without an answer, or the path lost it; a client cannot distinguish the two.
 ALIKE: Final = [
     row(
         "SYNs again at the client",
@@ -104,7 +104,7 @@ ALIKE: Final = [
 
 
 def rows_of(cases: Rows) -> pytest.MarkDecorator:
-    """Return the mark that runs a test with every row of every cause."""
+    """Return a mark that runs a test with every row of every cause."""
     return pytest.mark.parametrize(
         ("assess", "given", "verdict", "said"),
         [

@@ -1,4 +1,4 @@
-"""Results folders of invented runs, as ``./lab run`` leaves them."""
+"""Results folders of invented runs, in the form of ``./lab run``."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effec
 
 
 def a_cell(claim: str = "stalls", *, scenario: str = "stall", nginx: str = "1.22", **changes: Any) -> Cell:
-    """Return a cell of a claim by its short name, with an id as in a run; by default it holds."""
+    """Return a claim's cell, with an id as in a run; by default, the claim holds."""
     values: dict[str, Any] = {
         "id": f"{scenario}/{claim}/nginx-{nginx}/bare",
         "name": claim,
@@ -84,9 +84,9 @@ def unsupported(claim: str = "stalls", **changes: Any) -> Cell:
 
 
 def write(folder: Path, *cells: Cell | Json, **changes: Any) -> Path:
-    """Write a run that ended; a change to None removes a key.
+    """Write a finished run; a change to None removes a key.
 
-    Each piece of a cell's evidence gets a file; a cell in JSON keeps its own.
+    Each piece of a :class:`Cell`'s evidence gets a file; a cell in JSON brings its own files.
     """
     document = {
         "schema": 1,

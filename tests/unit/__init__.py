@@ -1,1 +1,1 @@
-"""Tests of everything that does not need Docker."""
+"""Tests that do not need Docker."""

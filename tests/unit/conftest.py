@@ -1,4 +1,4 @@
-"""Fixtures for several modules, and Hypothesis without a clock: other work on the machine cannot make tests fail."""
+"""Fixtures for several modules, and Hypothesis without deadlines, so a loaded machine cannot make tests fail."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from tuneproof.cli.output import CALLED_FROM
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
-# `./lab test` sets this variable, and commands that the tests start would look for their files there.
+# `./lab test` sets this variable; commands that tests start would look for their files in that folder.
 os.environ.pop(CALLED_FROM, None)
 
 

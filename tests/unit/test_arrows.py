@@ -1,4 +1,4 @@
-"""Packages import only those below them, as docs/development.md draws them."""
+"""Packages import only packages below them in the drawing in docs/development.md."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-GROUND: Final = (
+BASE: Final = (
     "tuneproof.errors",
     "tuneproof.lines",
     "tuneproof.messages",
@@ -23,8 +23,8 @@ GROUND: Final = (
     "tuneproof.user_files",
     "tuneproof.wording",
 )
-PARSERS: Final = (*GROUND, "tuneproof.conf", "tuneproof.explain.parse")
-MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
+PARSERS: Final = (*BASE, "tuneproof.conf", "tuneproof.explain.parse")
+MAY_IMPORT: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
     "tuneproof.lines": ("tuneproof.nginx_changes",),
     "tuneproof.messages": ("tuneproof.messages", "tuneproof.wording"),
@@ -36,16 +36,16 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),
-    "tuneproof.conf": (*GROUND, "tuneproof.conf"),
-    "tuneproof.explain": (*GROUND, "tuneproof.conf", "tuneproof.explain"),
-    "tuneproof.audit": (*GROUND, "tuneproof.conf", "tuneproof.audit"),
+    "tuneproof.conf": (*BASE, "tuneproof.conf"),
+    "tuneproof.explain": (*BASE, "tuneproof.conf", "tuneproof.explain"),
+    "tuneproof.audit": (*BASE, "tuneproof.conf", "tuneproof.audit"),
     "tuneproof.lab": (*PARSERS, "tuneproof.lab"),
-    "tuneproof.report": (*GROUND, "tuneproof.report"),
+    "tuneproof.report": (*BASE, "tuneproof.report"),
     "tuneproof.proof": (*PARSERS, "tuneproof.lab", "tuneproof.report.results", "tuneproof.proof"),
-    "tuneproof.catalogue": (*GROUND, "tuneproof.explain", "tuneproof.lab", "tuneproof.proof", "tuneproof.catalogue"),
-    "tuneproof.watch": (*GROUND, "tuneproof.audit", "tuneproof.conf", "tuneproof.explain", "tuneproof.watch"),
+    "tuneproof.catalogue": (*BASE, "tuneproof.explain", "tuneproof.lab", "tuneproof.proof", "tuneproof.catalogue"),
+    "tuneproof.watch": (*BASE, "tuneproof.audit", "tuneproof.conf", "tuneproof.explain", "tuneproof.watch"),
     "tuneproof.yours": (
-        *GROUND,
+        *BASE,
         "tuneproof.audit",
         "tuneproof.conf",
         "tuneproof.lab",
@@ -58,7 +58,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tools": ("tuneproof", "tools"),
 }
 OURS: Final = ("tuneproof", "fixtures", "tools", "tests", "images")
-NOT_THEIRS: Final[Mapping[str, tuple[str, ...]]] = {
+FORBIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.explain": ("docker", "pytest", "testcontainers"),
     "tuneproof.audit": ("docker", "pytest", "testcontainers"),
     "tuneproof.conf": ("docker", "pytest", "testcontainers"),
@@ -80,14 +80,14 @@ def modules(*folders: str) -> dict[str, Path]:
 
 
 ALL: Final = modules("tuneproof", "fixtures", "tools")
-# The lab and the programs in its containers share this: containers have Python and what their Dockerfiles install.
+# The lab shares this package with the programs in its containers, so it may need only Python.
 PROTOCOL: Final = "tuneproof.lab.protocol"
 IN_CONTAINERS: Final = modules("images")
 
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """Return a module's imports, also those for types only: modules if they are known, otherwise the imported name."""
+    """Return a module's imports, also for types only: this project's modules, and otherwise the name after "from"."""
     return tuple(_imported(ast.parse(path.read_text(encoding="utf-8"))))
 
 
@@ -101,36 +101,35 @@ def _imported(tree: ast.Module) -> Iterator[str]:
                 yield full if full in ALL else node.module
 
 
-def is_in(module: str, room: str) -> bool:
-    return module == room or module.startswith(f"{room}.")
+def is_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
-def room_of(module: str) -> str:
-    return max((room for room in MAY_KNOW if is_in(module, room)), key=len, default="")
+def package_of(module: str) -> str:
+    return max((package for package in MAY_IMPORT if is_in(module, package)), key=len, default="")
 
 
-@pytest.mark.parametrize("room", MAY_KNOW)
-def test_a_package_imports_only_those_below(room: str) -> None:
-    """Every package has modules, so none of these tests is empty."""
-    own = {module: path for module, path in ALL.items() if room_of(module) == room}
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_a_package_imports_only_packages_below_it(package: str) -> None:
+    own = {module: path for module, path in ALL.items() if package_of(module) == package}
     assert own
     wrong = [
         f"{module} imports {name}"
         for module, path in own.items()
         for name in imported(path)
-        if name.split(".")[0] in OURS and not any(is_in(name, allowed) for allowed in MAY_KNOW[room])
+        if name.split(".")[0] in OURS and not any(is_in(name, allowed) for allowed in MAY_IMPORT[package])
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize("room", NOT_THEIRS)
-def test_a_package_imports_no_dependency_that_only_others_need(room: str) -> None:
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_a_package_imports_no_forbidden_dependency(package: str) -> None:
     wrong = [
         f"{module} imports {name}"
         for module, path in ALL.items()
-        if is_in(module, room)
+        if is_in(module, package)
         for name in imported(path)
-        if name.split(".")[0] in NOT_THEIRS[room]
+        if name.split(".")[0] in FORBIDDEN[package]
     ]
     assert wrong == []
 
@@ -152,8 +151,8 @@ def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
     assert imported(ALL[package]) == ()
 
 
-def test_programs_in_containers_import_only_the_protocol_of_the_library() -> None:
-    """The rest of the library is not in the containers."""
+def test_programs_in_containers_import_only_the_protocol_from_the_library() -> None:
+    """The containers lack the rest of the library."""
     known = {name for path in IN_CONTAINERS.values() for name in imported(path) if name.split(".")[0] in OURS}
     assert {f"{PROTOCOL}.loadgen", f"{PROTOCOL}.serving"} <= known
     assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
@@ -178,14 +177,14 @@ def test_no_test_imports_another_test() -> None:
     assert wrong == []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    knows = {module: {name for name in imported(path) if name in ALL} for module, path in ALL.items()}
-    left = dict(knows)
-    # Modules that import nothing that remains are removed; only circles, and modules that depend on them, stay.
+def test_imports_have_no_cycles() -> None:
+    imports = {module: {name for name in imported(path) if name in ALL} for module, path in ALL.items()}
+    left = dict(imports)
+    # Modules without remaining imports are removed in turn, until only cycles and modules that import them are left.
     while free := [module for module, names in left.items() if not names & left.keys()]:
         for module in free:
             del left[module]
-    # Doing the same in the other direction leaves only the circles themselves.
+    # Modules that no remaining module imports are removed in the same way, until only cycles are left.
     while unused := [module for module in left if not any(module in left[other] for other in left)]:
         for module in unused:
             del left[module]

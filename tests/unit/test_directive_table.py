@@ -132,8 +132,8 @@ def table(tmp_path: Path) -> list[str]:
     return output.read_text(encoding="utf-8").splitlines()
 
 
-def test_rows_are_valid_as_long_as_nothing_changes(table: list[str]) -> None:
-    """Every branch of the preprocessor counts, comments do not, and other names come last."""
+def test_each_row_covers_the_versions_without_a_change(table: list[str]) -> None:
+    """Every preprocessor branch is read, comments are not, and names that only the documentation has come last."""
     assert table[0] == "1.20.0"
     assert [line.split("\t") for line in table[2:]] == [
         ["car_doors", "ngx_http_cars_module", "http,location", "1-", "", "replaced", "left right", "", ""],
@@ -178,5 +178,5 @@ def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) 
     ],
 )
 def test_a_default_has_the_syntax_of_nginx_conf(kind: str, default: list[str], text: str | None) -> None:
-    """If an expression has no known value, no default is guessed."""
+    """An expression without a known value gives no default."""
     assert written(kind, default, words=[("low", "1")], defines={"NGX_MAX_INT32_VALUE": "0x7fffffff"}) == text

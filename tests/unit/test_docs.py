@@ -1,4 +1,4 @@
-"""Links in README.md and docs/ work: each one into this checkout leads to a file, and to a heading in it."""
+"""Links in README.md and docs/ that lead into this checkout lead to existing files and headings."""
 
 import re
 from functools import cache
@@ -16,7 +16,7 @@ ELSEWHERE = ("https://", "http://", "mailto:")
 
 
 def prose(text: str) -> str:
-    """Return a page without its code, where brackets are not links."""
+    """Return a page without its code, in which brackets are not links."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
 
 

@@ -1,4 +1,4 @@
-"""The called program accepts every command line in README.md and docs/."""
+"""Every command line in README.md and docs/ has valid options and arguments."""
 
 import argparse
 import importlib
@@ -15,21 +15,21 @@ import pytest
 from tools.docs.__main__ import pages
 from tuneproof.cli import engines, main, run, suite
 
-# A command is in a shell block, or between backticks if an option shows that it is not just a command's name. The line
-# continues after a backslash, and ends at the shell's next operator.
+# A command is in a shell block, or between backticks if it has an option. A line continues after a backslash, and ends
+# at the shell's next operator.
 _CODE: Final = re.compile(r"^```(?:sh|console|bash|yaml)\n(.*?)^```|`([^`\n]+ -[^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;&\n]*)",
     re.MULTILINE,
 )
-# This is a synopsis and not a command: parts may be optional, repeated, or placeholders.
+# A synopsis is not a command: its parts may be optional, repeated, or placeholders.
 _SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…|<\w[\w ]*>")
 _REDIRECTION: Final = re.compile(r"\s\d?[<>]\s?\S+")
 _LEAST: Final = 60
 
 
 class _ParsedError(Exception):
-    """Raised when the arguments were accepted; nothing is done with them."""
+    """Ends a program as soon as it has accepted its arguments."""
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -47,7 +47,7 @@ def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) ->
 
     def parsed(self: argparse.ArgumentParser, arguments: Any = None, namespace: Any = None) -> argparse.Namespace:
         found: argparse.Namespace = parse(self, arguments, namespace)
-        if self.prog.endswith("lab"):  # the first word, which is looked up next
+        if self.prog.endswith("lab"):  # this parser reads only the command's name; the command's own parser is next
             return found
         raise _ParsedError
 
@@ -66,7 +66,7 @@ def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) ->
         yield
 
 
-def understood(line: str) -> bool:
+def is_accepted(line: str) -> bool:
     """Tell whether the program accepts a command line; otherwise pytest shows the reason."""
     words = shlex.split(line, comments=True)
     program = main.main
@@ -93,10 +93,10 @@ def test_every_command_on_the_pages_is_accepted() -> None:
     """Renamed options and removed commands must not stay on the pages."""
     found = dict.fromkeys(commands())
     assert len(found) >= _LEAST
-    assert [(page, line) for page, line in found if not understood(line)] == []
+    assert [(page, line) for page, line in found if not is_accepted(line)] == []
 
 
 @pytest.mark.usefixtures("only_parsed")
 @pytest.mark.parametrize("line", ["./lab runn", "./lab run --nginxx 1.22", "./lab audit --nope x", "./lab compare a"])
 def test_an_invalid_command_is_found(line: str) -> None:
-    assert not understood(line)
+    assert not is_accepted(line)

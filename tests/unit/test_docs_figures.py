@@ -1,4 +1,4 @@
-"""The figures of README.md and docs/ are those of docs/results.json, and not written by hand."""
+"""The figures in README.md and docs/ match docs/results.json."""
 
 import json
 import re
@@ -36,8 +36,7 @@ def committed() -> Results:
     return load(RESULTS)
 
 
-def test_the_levels_on_the_pages_are_those_of_the_plans() -> None:
-    """The levels are in percent, and each is on a page."""
+def test_the_pages_contain_the_confidence_levels_of_the_depths() -> None:
     verdicts, method = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("verdicts.md", "method.md"))
     quick, full = LOOKS[QUICK], LOOKS[FULL]
     further = (*quick, quick[-1] + 6)
@@ -77,7 +76,7 @@ def results(tmp_path: Path) -> Results:
 def test_text_between_markers_of_every_kind_is_made_from_the_results(
     results: Results, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    """There are runs on one and on two versions, with verdicts, limits, notes, reasons, effects, arms and lines."""
+    """One run is on one version, the other on two, with verdicts, limits, notes, reasons, effects, arms and lines."""
     page = (
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
         "<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->\n\n<!-- run: all --><!-- end -->\n"
@@ -94,15 +93,14 @@ def test_text_between_markers_of_every_kind_is_made_from_the_results(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> None:
-    """After a figure or the results have changed, run tools.docs again."""
+def test_the_figures_on_a_page_match_the_results(page: Path, committed: Results) -> None:
     text = page.read_text(encoding="utf-8")
     assert fill(text, committed, where=page.name) == text, "fix: .venv/bin/python -m tools.docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
-    """A comment at the start would turn its line into HTML."""
+    """A comment at the start would turn the whole line into HTML."""
     assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
 
 
@@ -112,7 +110,7 @@ def test_every_scenario_in_the_results_has_a_table(committed: Results) -> None:
 
 
 def test_stored_results_name_no_folder_of_the_machine_that_measured(committed: Results) -> None:
-    """The evidence is not stored with them."""
+    """The stored results come without their evidence."""
     assert all("path" not in run.to_json() for run in committed.runs)
 
 
@@ -153,8 +151,8 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
     assert fill(better, committed, where=page.name) == text
 
 
-def test_counts_on_several_versions_are_reported_for_each_if_they_differ(tmp_path: Path) -> None:
-    """Each arm of the scenario has a row, except for an arm without any such figure."""
+def test_counts_are_reported_for_each_version_if_they_differ(tmp_path: Path) -> None:
+    """Each arm of the scenario has a row if it has any of these figures."""
     old = a_cell(arms={"kept": {"failed": 6.0, "tries": 2}, "other": {"trials": 5}}, nginx="1.22")
     new = a_cell(arms={"kept": {"failed": 0.0, "tries": 2}}, nginx="1.30")
     second = a_cell("spares", arms={"spared": {"failed": 0}}, nginx="1.30")
@@ -190,7 +188,7 @@ def test_a_marker_without_results_is_an_error(marker: str, results: Results) -> 
 
 
 def test_a_common_reason_is_written_once(tmp_path: Path) -> None:
-    """A reason names all claims that have it."""
+    """A reason names all claims that it applies to."""
     cells = [
         a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
         for name in ("stalls", "rare")
@@ -292,8 +290,8 @@ def test_other_comments_are_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("_registered")
-def test_measurements_from_before_their_claim_existed_are_left_out(tmp_path: Path) -> None:
-    """Such measurements were made for another claim; removed claims are left out, too."""
+def test_measurements_older_than_their_claim_are_left_out(tmp_path: Path) -> None:
+    """Such measurements were made for another claim; measurements for removed claims are left out, too."""
     cells = (a_cell("stalls"), a_cell("moved"), a_cell("gone"))
     before = written(tmp_path / "before", *cells)
     after = written(tmp_path / "after", *cells, started=f"{MOVED}T00:00:01Z")
@@ -303,7 +301,7 @@ def test_measurements_from_before_their_claim_existed_are_left_out(tmp_path: Pat
 
 @pytest.mark.usefixtures("_registered")
 def test_a_later_cell_replaces_an_earlier_one(tmp_path: Path) -> None:
-    """One scenario can be measured again, and the others stay."""
+    """One claim can be measured again without the others."""
     first = written(tmp_path / "first", a_cell("stalls"), a_cell("rare", verdict="refuted"))
     again = written(tmp_path / "again", a_cell("rare"))
     both = combined([first, again])
@@ -324,8 +322,8 @@ def test_later_results_may_have_another_machine_and_seed(tmp_path: Path) -> None
     both = load(_stored(tmp_path / "both.json", combined([first, other])))
     assert "(depth full, seed 8) on [machine B](" in fill("<!-- verdicts: drops --><!-- end -->", both, where="page")
     assert "- **B**: kernel 6.9\n" in fill("<!-- machines: all --><!-- end -->", both, where="page")
-    told = fill("<!-- run: all --><!-- end -->", both, where="page")
-    assert "with nginx 1.22 on A processor and CPUs not recorded; each page names" in told
+    summary = fill("<!-- run: all --><!-- end -->", both, where="page")
+    assert "with nginx 1.22 on A processor and CPUs not recorded; each page names" in summary
     document = recorded(both, {})
     machines = [document["machines"][cell["versions"]["1.22"]["machine"]] for cell in document["cells"].values()]
     assert machines[0].startswith("A processor x 2")
@@ -339,7 +337,7 @@ def _stored(path: Path, results: Results) -> Path:
 
 
 def test_a_table_of_lines_without_results_is_an_error(results: Results) -> None:
-    """An empty table would say that nothing was copied."""
+    """A table of versions for an unknown scenario is an error, too."""
     with pytest.raises(BadInputError, match="no result is about a line"):
         fill("<!-- lines: all --><!-- end -->", results, where="page")
     with pytest.raises(BadInputError, match="there is no scenario none"):

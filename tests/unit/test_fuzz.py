@@ -31,7 +31,7 @@ def tally(read: Callable[[bytes], None], *, inputs: int = 3, hang_s: float = 5.0
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_evidence_leads_to_a_result_or_a_malformed_evidence_error(name: str) -> None:
-    """There is no other error, no hang and no unbounded memory; undamaged evidence is read."""
+    """No input leads to another error, a hang or unbounded memory; undamaged evidence is read."""
     for seed in SEEDS[name]:
         READERS[name](seed)
         assert len(seed) < MOST_BYTES
@@ -42,8 +42,8 @@ def test_damaged_evidence_leads_to_a_result_or_a_malformed_evidence_error(name: 
     assert done.parsed > INPUTS // 20
 
 
-def test_results_and_malformed_evidence_errors_are_no_failures() -> None:
-    """Both are counted, and no input is kept; the process keeps its limits, signal handler and timer."""
+def test_results_and_malformed_evidence_errors_are_not_failures() -> None:
+    """Both are counted, and no input is kept. Afterwards, the process has its old limits, signal handler and timer."""
 
     def read(content: bytes) -> None:
         if len(content) % 2:
@@ -64,7 +64,7 @@ def fails(content: bytes) -> None:
 
 
 def warns(_: bytes) -> None:
-    """Print on the terminal of the user who explains a file."""
+    """Print a warning, which would appear on a user's terminal."""
     warnings.warn("divided by 0", RuntimeWarning, stacklevel=1)
 
 
@@ -84,7 +84,7 @@ def fills(_: bytes) -> None:
 
 
 def is_vague(_: bytes) -> None:
-    """Reject the input without naming a place: the user would have to search the whole file."""
+    """Reject the input without a place, so that a user would have to search the whole file."""
     raise MalformedEvidenceError("somewhere")
 
 
@@ -98,7 +98,9 @@ def is_vague(_: bytes) -> None:
         (is_vague, "MalformedEvidenceError in test_fuzz.py"),
     ],
 )
-def test_everything_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[bytes], None], kind: str) -> None:
+def test_any_other_outcome_is_a_failure_and_three_failures_of_a_kind_are_kept(
+    read: Callable[[bytes], None], kind: str
+) -> None:
     """The first three are kept with the input's number; each input gets its full time and memory."""
     done = tally(read, inputs=4, hang_s=0.05, places=True)
     [(found, count)] = done.failures.items()
@@ -111,7 +113,7 @@ def test_memory_within_the_limit_is_allowed() -> None:
 
 
 def test_the_same_seed_makes_the_same_inputs() -> None:
-    """Each input depends only on its number; another seed makes others."""
+    """Each input depends only on the seed and the input's number; another seed makes other inputs."""
     seen: list[bytes] = []
     own = Target(name="ss", read=seen.append, seeds=SEEDS["ss"])
     run(own, inputs=20, seed=7)
@@ -124,7 +126,7 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
 def test_each_change_usually_changes_its_input_and_accepts_an_empty_one(
     change: Callable[[bytes, tuple[bytes, ...], random.Random], bytes],
 ) -> None:
-    """Several changes in a row lead to an input of at most MOST_BYTES."""
+    """After several changes, an input has at most MOST_BYTES."""
     chance = random.Random(1)  # noqa: S311 - a fixed seed
     changed = [change(SEED, (SEED, b"other"), chance) for _ in range(100)]
     assert sum(content != SEED for content in changed) > 50
@@ -149,7 +151,7 @@ SOUND = [Figure(key=f"key_{number}", name="sound", value=None) for number in ran
     ids=["nan", "inf", "below 0", "text", "name", "41", "same key of the same thing"],
 )
 def test_figures_that_cannot_be_shown_or_distinguished_are_failures(figures: list[Figure]) -> None:
-    """JSON has no such numbers, no encoding has half of a surrogate pair, and programs look figures up by keys."""
+    """JSON lacks NaN and infinity, UTF-8 cannot encode half a surrogate pair, and programs look figures up by key."""
     check_figures(SOUND)
     check_figures([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "b")])
     with pytest.raises((ContradictionError, UnicodeEncodeError)):

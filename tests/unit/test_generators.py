@@ -1,4 +1,4 @@
-"""The pages in docs/generators/ contain the facts about every line, and match their descriptions."""
+"""The pages in docs/generators/ judge every line of a configuration, and match their generators' descriptions."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ each_generator = pytest.mark.parametrize("generator", GENERATORS, ids=lambda gen
 
 
 def known(text: str, version: str = "1.30") -> dict[str, Status]:
-    """Return the facts about each line in http{}."""
+    """Return the status of each line in http{}, by its text."""
     text = f"events {{\n}}\nhttp {{\n{text}\n}}\n"
     found = judged(text, audit_source(Dump({"a.conf": text}, is_complete=True), version=version))
     return {line.text: line.status for line in found if line.within != "main"}
@@ -32,7 +32,7 @@ def test_a_configuration_and_a_page_match_the_description(generator: Generator) 
 
 @each_generator
 def test_every_line_is_judged_once(generator: Generator) -> None:
-    """Closing braces and the comment with the generator's name are exceptions."""
+    """Closing braces and comments are not judged."""
     lines = enumerate(generator.nginx_conf().splitlines(), start=1)
     wanted = [(number, line.strip()) for number, line in lines if line.strip() != "}" and not line.startswith("#")]
     found = judged(generator.nginx_conf(), audited(generator))
@@ -42,11 +42,11 @@ def test_every_line_is_judged_once(generator: Generator) -> None:
 
 @each_generator
 def test_advice_is_shown_next_to_a_line(generator: Generator) -> None:
-    """All of the audit's advice belongs to a line."""
+    """Each piece of the audit's advice belongs to exactly one line."""
     audit = audited(generator)
     assert audit.facts.configuration.problems == ()
-    told = [advised for line in judged(generator.nginx_conf(), audit) for advised in line.advised]
-    assert len(told) == len(audit.advice) > 0
+    shown = [advised for line in judged(generator.nginx_conf(), audit) for advised in line.advised]
+    assert len(shown) == len(audit.advice) > 0
 
 
 @each_generator
@@ -101,7 +101,7 @@ def test_an_upstream_has_its_own_defaults_and_inherits_nothing() -> None:
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
-    """It is measured on the lab's newest nginx that is not newer than its target; until then, the page says how."""
+    """Its output is measured with the lab's newest nginx up to its target version; before, its page has the command."""
     (tmp_path / "new.toml").write_text(
         'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
         'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'

@@ -1,4 +1,4 @@
-"""Inputs written to do harm each lead to one result or one error, need little memory, and print only text."""
+"""Each hostile input leads to one result or one error, needs little memory, and prints only text."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Rows of advice: an error in one is reported with its file and its claim."""
+"""Rows of advice have valid values; an error in a row is reported with its file and its claim."""
 
 from dataclasses import fields, replace
 
@@ -22,7 +22,7 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
         value, declared = getattr(row, one.name), str(one.type)
         if declared in {"str", "int", "float | None", "float | str", "str | None"}:
             known = tuple(kinds[name] for name in declared.split(" | "))
-            # 4096 is as good a number as 4096.0.
+            # An integer is a valid float.
             wrong += [] if isinstance(value, known) or (float in known and type(value) is int) else [one.name]
         elif declared == "tuple[str, ...]":
             wrong += [] if isinstance(value, tuple) and all(isinstance(item, str) for item in value) else [one.name]
@@ -31,7 +31,7 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
 
 @pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
 def test_a_rows_values_have_the_declared_types(line: Line) -> None:
-    """Thresholds are present where they are needed, and each keyword is one that claims or audits accept."""
+    """A threshold is present if it is needed, and claims or audits accept each keyword."""
     assert wrong_kinds(line) == []
     assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
     is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
@@ -50,12 +50,12 @@ def test_a_rows_values_have_the_declared_types(line: Line) -> None:
 def test_a_value_of_another_type_is_noticed() -> None:
     line = lines._line(ROW, "s", FIGURES)
     assert wrong_kinds(line) == []
-    assert wrong_kinds(replace(line, threshold="2")) == ["threshold"]  # type: ignore[arg-type] # the slip
-    assert wrong_kinds(replace(line, arms=(1,))) == ["arms"]  # type: ignore[arg-type] # the slip
+    assert wrong_kinds(replace(line, threshold="2")) == ["threshold"]  # type: ignore[arg-type] # the mistake
+    assert wrong_kinds(replace(line, arms=(1,))) == ["arms"]  # type: ignore[arg-type] # the mistake
 
 
 @pytest.mark.parametrize(
-    ("slip", "named"),
+    ("mistake", "named"),
     [
         ({"figur": "x"}, "figur"),
         ({"audit": [{"state": "harmful"}]}, "why"),
@@ -63,14 +63,14 @@ def test_a_value_of_another_type_is_noticed() -> None:
         ({"figure": "g"}, "g"),
     ],
 )
-def test_an_error_is_reported_with_its_place(slip: dict[str, object], named: str) -> None:
-    row = {**ROW, **slip}
+def test_an_error_is_reported_with_its_place(mistake: dict[str, object], named: str) -> None:
+    row = {**ROW, **mistake}
     with pytest.raises(ValueError, match=rf"tuneproof/lines/s\.toml, {row['claim']}: .*'{named}'"):
         lines._line(row, "s", FIGURES)
 
 
 def test_a_figures_words_come_from_the_scenarios_table() -> None:
-    """A row's own words take precedence."""
+    """The words in a row take precedence."""
     assert lines._line(ROW, "s", {"f": "words"}).what == "words"
     assert lines._line({**ROW, "what": "own"}, "s", {"f": "words"}).what == "own"
     assert lines._line(ROW, "s", FIGURES).arms == ("x", "y")

@@ -1,4 +1,4 @@
-"""Files that users name and that strangers may have written have a size limit, and each lead to one error at most."""
+"""Files that users name, but others may have written, have a size limit, and lead to at most one error."""
 
 import os
 import resource
@@ -42,7 +42,7 @@ def test_a_pipe_without_an_end_is_read_up_to_the_limit(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("text", ["[1, 2, 3]", '{"a": 1, "b": 2}', '"a,b,[{"'])
 def test_values_are_counted_before_they_are_made(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text with two bytes for each value would take thirty times its own memory."""
+    """The values of a text with two bytes each would take thirty times the memory of the text."""
     monkeypatch.setattr(user_files, "_MOST_VALUES", 4)
     assert read_json(text)
     monkeypatch.setattr(user_files, "_MOST_VALUES", 1)
@@ -71,7 +71,7 @@ def test_a_path_that_cannot_be_written_leads_to_one_error(name: str, tmp_path: P
 
 @pytest.mark.parametrize("before", [None, "old"])
 def test_a_text_that_does_not_fit_leaves_the_old_file_or_none(before: str | None, tmp_path: Path) -> None:
-    """Half a patch or baseline would look complete; the old file is worth more."""
+    """A truncated patch or baseline would look complete."""
     file = tmp_path / "patch"
     if before is not None:
         file.write_text(before, encoding="utf-8")

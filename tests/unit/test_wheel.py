@@ -1,4 +1,4 @@
-"""The package as other people install it: built, installed into its own environment, and used outside the checkout."""
+"""The package as users install it: built, installed into a new environment, and used outside the checkout."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ Tuneproof = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 
 
 def pip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run pip with the user's own configuration: an index, a cache, a proxy."""
+    """Run pip with the user's configuration, such as an index, a cache and a proxy."""
     command = [sys.executable, "-m", "pip", "--no-input", "--retries", "1", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -65,7 +65,7 @@ def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
 
 
 def test_a_wheel_contains_everything_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
-    """Templates, schemas, recorded verdicts and the command itself are in it; dependencies are this environment's."""
+    """The wheel has templates, schemas, recorded verdicts and the command; dependencies come from this environment."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     assert pip("--python", folder, "install", "--no-deps", "--no-index", "--no-compile", wheel).returncode == 0
@@ -76,7 +76,7 @@ def test_a_wheel_contains_everything_that_its_command_needs(wheel: Path, tmp_pat
 
 @pytest.mark.slow
 def test_the_wheels_declared_dependencies_are_enough(wheel: Path, tmp_path: Path) -> None:
-    """The index is that of pip, and the environment is empty: an undeclared package would be missing."""
+    """In an environment with only these dependencies, an undeclared package would be missing."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     done = pip("--python", folder, "install", "--quiet", wheel)

@@ -6,7 +6,7 @@ from tuneproof.wording import each_once, mid_sentence, one_line, plain, size
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
+    ("count", "expected"),
     [
         (0, "0 B"),
         (1023, "1023 B"),
@@ -17,20 +17,19 @@ from tuneproof.wording import each_once, mid_sentence, one_line, plain, size
         (3000 << 30, "3000 GiB"),
     ],
 )
-def test_a_size_is_shown_in_the_largest_unit_that_fits(count: int, said: str) -> None:
-    """The largest unit is GiB, since evidence is not larger."""
-    assert size(count) == said
+def test_a_size_is_shown_in_the_largest_unit_that_fits_up_to_gib(count: int, expected: str) -> None:
+    assert size(count) == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abab", "a and b")]
+    ("words", "expected"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abab", "a and b")]
 )
-def test_each_of_several_things_is_reported_once(words: str, said: str) -> None:
-    assert each_once(words) == said
+def test_each_item_of_an_enumeration_is_named_once(words: str, expected: str) -> None:
+    assert each_once(words) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("A disk is full", "a disk is full"),
         ("OCSP stapling is on", "OCSP stapling is on"),
@@ -41,8 +40,8 @@ def test_each_of_several_things_is_reported_once(words: str, said: str) -> None:
         ("", ""),
     ],
 )
-def test_a_sentence_inside_another_keeps_the_capitals_of_names(text: str, said: str) -> None:
-    assert mid_sentence(text) == said
+def test_a_sentence_inside_another_keeps_the_capitals_of_names(text: str, expected: str) -> None:
+    assert mid_sentence(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_a_sentence_inside_another_keeps_the_capitals_of_names(text: str, said: 
     ids=["text", "terminal", "direction", "command", "stop", "IPv6", "old command", "within a line"],
 )
 def test_text_that_would_act_as_markup_is_escaped(text: str, shown: str) -> None:
-    """IPv6 addresses begin like GitHub's commands."""
+    """IPv6 addresses begin like GitHub's commands, but are not escaped."""
     assert plain(text) == shown
 
 

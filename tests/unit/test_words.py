@@ -1,6 +1,6 @@
-"""Texts for people use one word per thing: README.md, docs/, help, claims' sentences and reasons, and the code's prose.
+"""Texts for people use one word per thing: README.md, docs/, help, claims, the audit, docstrings, comments, test names.
 
-The words to avoid are the left column of the table in docs/development.md.
+The rejected words are in the left column of the table in docs/development.md.
 """
 
 import ast
@@ -27,8 +27,7 @@ _TABLE: Final = re.compile(r"^\| not \| but \|\n\|---\|---\|\n((?:\|.*\n)+)", re
 _REMARK: Final = re.compile(r"\(.*?\)")
 # Code and addresses are not prose, and HTML comments are not shown.
 _NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)", re.MULTILINE | re.DOTALL)
-# The words of results.json and of the options, which the code uses as well (docs/glossary.md). Definitions may use
-# "whose".
+# The code may use the words of results.json and of the options (docs/glossary.md), and definitions may use "whose".
 _OF_THE_CODE: Final = {"arm", "arms", "cell", "cells", "subject", "subjects", "unsupported", "twins", "whose"}
 _CODE: Final = ("fixtures", "images", "tests", "tools", "tuneproof")
 _NAME: Final = re.compile(r"^ *(?:async )?def test_(\w+)", re.MULTILINE)
@@ -36,7 +35,7 @@ _NAME: Final = re.compile(r"^ *(?:async )?def test_(\w+)", re.MULTILINE)
 _PYTESTS: Final = ("run", "test")
 
 
-def old_words(style: str) -> list[str]:
+def rejected_words(style: str) -> list[str]:
     """Return the words that the style page rejects."""
     table = _TABLE.search(style)
     assert table is not None
@@ -90,13 +89,13 @@ def help_of(command: str) -> str:
 
 
 def test_no_text_uses_a_rejected_word() -> None:
-    words = old_words(STYLE.read_text(encoding="utf-8"))
+    words = rejected_words(STYLE.read_text(encoding="utf-8"))
     found = {name: used(text, words) for name, text in texts()}
     assert {name: counts for name, counts in found.items() if counts} == {}
 
 
 def test_docstrings_and_comments_use_no_rejected_word() -> None:
-    words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
+    words = [word for word in rejected_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
     modules = sorted(path for room in _CODE for path in (CHECKOUT / room).rglob("*.py"))
     found = {}
     for path in modules:
@@ -109,7 +108,7 @@ def test_docstrings_and_comments_use_no_rejected_word() -> None:
 
 
 def test_names_of_tests_use_no_rejected_word() -> None:
-    words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
+    words = [word for word in rejected_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
     found = {
         str(path.relative_to(CHECKOUT)): used(
             ". ".join(_NAME.findall(path.read_text("utf-8"))).replace("_", " "), words
@@ -131,11 +130,11 @@ def test_the_prose_of_a_module_is_its_docstrings_and_comments() -> None:
 
 
 def test_every_row_of_the_style_page_is_searched_for() -> None:
-    words = old_words(
+    words = rejected_words(
         "| not | but |\n|---|---|\n| told, tells (of reports) | reported |\n| a nginx | an nginx |\n\nMore.\n"
     )
     assert words == ["told", "tells", "a nginx"]
-    assert len(old_words(STYLE.read_text(encoding="utf-8"))) >= 20
+    assert len(rejected_words(STYLE.read_text(encoding="utf-8"))) >= 20
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""The workflows meet rules that actionlint and zizmor do not check: pins, limits, permissions, one gate, real commands.
+"""The workflows meet rules that actionlint and zizmor do not check: pins, limits, permissions, a gate, valid commands.
 
-The workflows are read as lines: `tox -e lint` checks that they are YAML in the form that GitHub expects.
+These tests read the workflows as lines; `tox -e lint` checks that they are valid YAML for GitHub.
 """
 
 import re
@@ -23,13 +23,13 @@ PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    workflow: str  # file name of its workflow
-    name: str  # its key below ``jobs``
-    text: str  # its lines
+    workflow: str  # the workflow's file name
+    name: str  # the job's key below ``jobs``
+    text: str  # the job's lines
 
     @property
     def called(self) -> bool:
-        """Whether the job only calls another workflow, with limits in its jobs."""
+        """Whether the job only calls another workflow, which sets its own time limits."""
         return re.search(r"^    uses: \./\.github/workflows/", self.text, re.MULTILINE) is not None
 
     def has(self, key: str) -> bool:
@@ -64,7 +64,7 @@ each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=names_of
 
 
 def test_every_workflow_was_read() -> None:
-    """The tests below cover all of these jobs; a reader that finds none would let everything pass."""
+    """If a job were not found, all tests below would pass without it."""
     assert [f"{job.workflow} {job.name}" for job in ALL_JOBS] == [
         "ci.yml lint",
         "ci.yml unit",
@@ -91,7 +91,7 @@ def test_every_workflow_was_read() -> None:
 
 @each_file
 def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> None:
-    """A tag can be moved to other code, but a commit's hash cannot; our own actions come with the checkout."""
+    """A tag can move to other code, but a commit's hash cannot. The project's own actions come with the checkout."""
     uses = uses_of(path)
     assert uses
     assert [use for use in uses if not use.startswith("./.github/") and not PINNED.fullmatch(use)] == []
@@ -99,13 +99,13 @@ def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> N
 
 @each_file
 def test_a_value_without_quotes_has_no_colon(path: Path) -> None:
-    """YAML would see a second key and refuse the file; linters do not read actions that no workflow uses."""
+    """YAML would refuse the file because of a second key; linters do not read actions that no workflow uses."""
     lines = (line.partition(" #")[0] for line in path.read_text(encoding="utf-8").splitlines())
     assert [line for line in lines if re.match(r"\s*(?:- )?[\w-]+: [^\"'|>\[{].*: ", line)] == []
 
 
 def test_one_version_of_each_action_is_used_everywhere() -> None:
-    """An update that forgets a file would leave an old version there."""
+    """An update that misses a file would leave an old version there."""
     uses = {use for path in [*WORKFLOWS, *ACTIONS] for use in uses_of(path) if not use.startswith("./")}
     names = [use.partition("@")[0] for use in uses]
     assert sorted(names) == sorted(set(names))
@@ -144,7 +144,7 @@ def test_a_job_has_a_time_limit(job: Job) -> None:
 
 @pytest.mark.parametrize("name", ["ci.yml", "nightly.yml"])
 def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> None:
-    """A skipped check counts as passed, and a job that the gate does not know could fail unnoticed."""
+    """A skipped check counts as passed, and a job that is missing from the gate's needs could fail unnoticed."""
     jobs = jobs_of(CHECKOUT / ".github" / "workflows" / name)
     at = [job.name for job in jobs].index("gate")
     others, gate, after = jobs[:at], jobs[at], jobs[at + 1 :]
@@ -158,7 +158,7 @@ def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> N
 
 
 def test_every_command_that_ci_calls_exists() -> None:
-    """Only the next push would show that a command was renamed."""
+    """Otherwise, only the next push would show that a command was renamed."""
     lines = [line for path in [*WORKFLOWS, *ACTIONS, STOCK_JOB] for line in commands_of(path)]
     used = {line.split()[0] for line in lines}
     assert used == {"clean", "compare", "doctor", "matrix", "report", "run", "test"}
@@ -193,8 +193,8 @@ def test_tox_has_an_environment_for_each_version_of_nginx() -> None:
 
 def test_linters_are_pinned_with_hashes() -> None:
     folder = CHECKOUT / ".ci" / "tools"
-    wishes = (folder / "requirements.in").read_text(encoding="utf-8").split()
+    wanted = (folder / "requirements.in").read_text(encoding="utf-8").split()
     lock = (folder / "requirements.lock").read_text(encoding="utf-8")
     pins = re.findall(r"^(\S+==\S+) \\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)
-    assert pins == wishes
+    assert pins == wanted
     assert re.search(r"^github\.com/rhysd/actionlint v\S+ h1:", (folder / "go.sum").read_text(), re.MULTILINE)

@@ -16,7 +16,7 @@ from tuneproof.lab.topology.lab import Lab
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    # pytest loads this file before the plugin, which it could then not rewrite.
+    # pytest loads this file before the plugin fixtures.engine; an import here would prevent pytest from rewriting it.
     from fixtures.engine import BuiltImages, PlaceCpus
     from tuneproof.lab.engine.labels import Session
 
@@ -25,7 +25,7 @@ PathLab = Callable[[str], ShapedLinks]
 
 @pytest.fixture(scope="package")
 def path_lab(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[PathLab]:
-    """Return a lab's links by shaper: those of a client and a backend, with a peer in place of nginx."""
+    """Return the links of a lab by shaper; the lab has a client, a backend, and a peer in place of nginx."""
     placement = place_cpus(())
     with ExitStack() as labs:
 

@@ -1,4 +1,4 @@
-"""The promises of a shaped link: it does what was set, or nothing is measured over it, and it survives restarts."""
+"""A shaped link matches its profile, or nothing is measured over it; it survives restarts of its role."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def lab(links: ShapedLinks) -> Lab:
 
 
 def specs_of(images: BuiltImages, shaper: str) -> list[RoleSpec]:
-    """Return the containers of such a lab."""
+    """Return the containers of a lab with this shaper."""
     return path_lab_specs(
         shaper=shaper,
         netadmin_image=images.roles["netadmin"],
@@ -67,7 +67,7 @@ def specs_of(images: BuiltImages, shaper: str) -> list[RoleSpec]:
 
 
 def wire_owner(images: BuiltImages, *, init: str) -> RoleSpec:
-    """Return the container of the client's wire, with one of the tests' programs instead of the wire's init."""
+    """Return the container of the client's wire, with a program from inside_wire in place of the wire's init."""
     owner = specs_of(images, WIRE)[0]
     assert owner.name == owner_name("client")
     program = Path(__file__).with_name("inside_wire") / f"{init}.py"
@@ -75,12 +75,12 @@ def wire_owner(images: BuiltImages, *, init: str) -> RoleSpec:
 
 
 def kernels(lab: Lab, role: str) -> list[int]:
-    """Return the processes of the kernel of a role's wire."""
+    """Return the process ids of the kernel of a role's wire."""
     return [one.pid for one in lab[owner_name(role)].processes() if one.command.startswith("linux.uml")]
 
 
 def free_memory_bytes(links: ShapedLinks) -> int:
-    """Return how much memory of the client's wire is free now, from its next two reports."""
+    """Return the free memory of the client's wire, after two more reports in its log."""
     before = len(said := re.findall(r"free (\d+) kB", links.log("client")))
     deadline_s = time.monotonic() + 60
     while len(said := re.findall(r"free (\d+) kB", links.log("client"))) < before + 2:
@@ -93,15 +93,15 @@ def free_memory_bytes(links: ShapedLinks) -> int:
 def wire(impossible_shapers: Callable[[], Mapping[str, str]]) -> str:
     """Return the shaper "wire" if the host can run one."""
     if reason := impossible_shapers()[WIRE]:
-        pytest.skip(f"no wire can be raised on this host: {reason}")
+        pytest.skip(f"no wire can start on this host: {reason}")
     return WIRE
 
 
-def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
-    """Check that the client's link does what the current network profile says."""
+def assert_matches(links: ShapedLinks, network: NetworkProfile) -> None:
+    """Check that the client's link matches a network profile that has been applied."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
-        # The link is measured without being set again.
+        # The link is measured with its current settings.
         assert profile == network.client, "the host does not carry the rate of a slow link"
         return links.measure("client", profile, subject=PEER, plan=QUICK_PROBES)
 
@@ -109,7 +109,7 @@ def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
 
 
 def interface(lab: Lab, container: str) -> tuple[str, str, str]:
-    """Return the MAC address, IPv4 routes and addresses in a namespace, as one of the role's programs sees them."""
+    """Return the MAC address, IPv4 routes and addresses in a container's namespace."""
     read = lab[container].run
     return (
         read(["cat", "/sys/class/net/eth0/address"]).decode().strip(),
@@ -118,7 +118,7 @@ def interface(lab: Lab, container: str) -> tuple[str, str, str]:
     )
 
 
-def test_a_wire_leaves_the_subjects_cpu_alone_once_it_is_up(lab: Lab, place_cpus: PlaceCpus) -> None:
+def test_a_wire_does_not_use_the_subjects_cpu_once_it_is_up(lab: Lab, place_cpus: PlaceCpus) -> None:
     """A wire's kernel starts on all CPUs; then every process of its container is on the other roles' CPUs."""
     allowed = lab[owner_name("client")].run(["sh", "-c", "grep -h Cpus_allowed_list /proc/[0-9]*/status | sort -u"])
     assert allowed.decode().split() == ["Cpus_allowed_list:", place_cpus(()).others]
@@ -137,14 +137,11 @@ def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, li
 
 
 def test_a_profile_can_change_without_a_new_lab_and_leaves_nothing_behind(links: ShapedLinks) -> None:
-    """A rate of the previous profile must not remain; a link without shaping is as fast as before.
-
-    The next test shapes it again.
-    """
+    """A rate of the previous profile must not remain; a link without shaping is as fast as before."""
     for name in ("slow-client", "bare"):
         profile = PROFILES[name]
         links.apply(profile, subject=PEER)
-        assert_is(links, profile)
+        assert_matches(links, profile)
 
 
 def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab: Lab, links: ShapedLinks) -> None:
@@ -154,16 +151,16 @@ def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab:
     assert kernels(lab, "client")
     engine.containers.get(lab["client"].id).restart(timeout=0)
     assert (interface(lab, "client"), kernels(lab, "client")) == before
-    assert_is(links, WAN)
+    assert_matches(links, WAN)
 
 
 def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """Settings are read back and timed in both directions (ifb for incoming frames), without any trace of earlier ones.
+    """Settings are read back and timed in both directions (ifb for incoming frames), and earlier settings are gone.
 
-    The test uses a user-mode kernel, since the host's own may lack netem.
+    The test uses a user-mode kernel, since the host's kernel may lack netem.
     """
     profiles = [
-        # No setting here loses frames, because some frames are timed.
+        # No setting loses frames, because the test times some frames.
         LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10)),
         LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9)),
         LinkProfile.both(Impairment(delay_ms=3)),
@@ -183,7 +180,7 @@ def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, ima
     answers = [json.loads(line) for line in printed.splitlines() if line.startswith('{"')]
     assert [answer["impossible"] for answer in answers] == [""] * len(wanted), printed
     for answer, ways in zip(answers, wanted, strict=True):
-        # A share is a 32-bit number.
+        # netem stores a share as a 32-bit number.
         assert answer["read_back"] == {name: pytest.approx(way, abs=1e-6) for name, way in ways.items()}
     for direction, way in profiles[1].directions.items():
         assert way.delay_ms <= answers[1]["times_ms"][direction] <= way.delay_ms + 1.0
@@ -191,19 +188,19 @@ def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, ima
 
 @pytest.mark.slow  # The result changes only with the constants of impairments.py and the kernel of the wire.
 def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """A wire needs free memory: if there is none for a single frame, its driver no longer passes anything."""
-    telling = wire_owner(images, init="memory")
-    specs = [telling if spec.name == telling.name else spec for spec in specs_of(images, wire)]
+    """A wire needs free memory: without memory for a single frame, its driver stops passing frames."""
+    logging_owner = wire_owner(images, init="memory")
+    specs = [logging_owner if spec.name == logging_owner.name else spec for spec in specs_of(images, wire)]
     with Lab(lab_session) as lab:
         lab.start(specs)
         links = ShapedLinks(lab, shaper=WIRE)
-        # A host that asks for a MAC address over this link would get no answer before its frames are dropped.
+        # Without fixed neighbours, an ARP reply would take so long over this link that the waiting frames are dropped.
         links.fix_neighbours([PEER])
         links.apply(PROFILES["bare"], subject=PEER)
         free_before_bytes = free_memory_bytes(links)
         full = LinkProfile.both(Impairment(delay_ms=10_000, limit_packets=MAX_QUEUE_PACKETS))
         links.apply(NetworkProfile(name="full", summary="Holds all that it can.", client=full), subject=PEER)
-        # Frames are sent no faster than the wire takes them from its link's own queue.
+        # The pauses are long enough for the wire to take all frames from its interface's own queue.
         send = (
             "import socket, sys, time\n"
             "to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -216,11 +213,11 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
             list(pool.map(lambda way: lab[way[0]].run(["python3", "-c", send, way[1]]), both.items()))
         free_bytes = free_memory_bytes(links)
         queue_bytes = MAX_QUEUE_PACKETS * FULL_FRAME_BYTES
-        # If nothing was queued, nothing was tested.
+        # The queues must really have been full.
         assert free_bytes < free_before_bytes - queue_bytes
         assert free_bytes > 2 * queue_bytes
         links.apply(WAN, subject=PEER)
-        assert_is(links, WAN)
+        assert_matches(links, WAN)
 
 
 def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
@@ -235,11 +232,11 @@ def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
     lab[owner_name(PEER)].run(["python3", "-c", remove])
 
 
-@pytest.mark.slow  # test_netem_accuracy.py detects wrong links, and unit tests of lab_links.py refuse them
+@pytest.mark.slow  # test_netem_accuracy.py detects wrong links, and the unit tests of lab_links.py reject them
 def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
     nginx: str, host_snapshot: Snapshot, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The precondition is measured: a shaper that falsely reports success is noticed."""
+    """The precondition is measured, so a shaper that falsely reports success is noticed."""
     monkeypatch.setattr(shaped_links, "shape", lambda _agent, _profile: {})
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     claim = scenario.claim("loaded_worker_stalls")
@@ -293,21 +290,21 @@ def during_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, Cal
         timer.join()
 
 
-def test_without_a_tun_device_there_is_no_wire_and_the_error_says_why(
+def test_without_a_tun_device_there_is_no_wire_and_the_error_names_the_device(
     lab_session: Session, images: BuiltImages
 ) -> None:
-    """The engine itself refuses a container with such a wire; the message names the device."""
+    """The engine itself refuses a container without the device."""
     missing = "/dev/net/no-such-tun"
     impossible = why_impossible(lab_session, images.roles["netadmin"], tun=missing)
     assert missing in impossible[WIRE]
     if not impossible[NATIVE]:
-        pytest.skip("this host shapes natively: it needs no wire")
+        pytest.skip("this host shapes natively, and needs no wire")
     with pytest.raises(NoShaperError, match="no-such-tun"):
         choose_shaper("auto", impossible)
 
 
 def test_a_links_netadmin_container_has_only_the_privileges_that_it_needs(lab: Lab) -> None:
-    """The container has two capabilities and one device, no mount, and is not privileged."""
+    """The container has two capabilities, one device and no mount, and is not privileged."""
     host = lab[owner_name("client")].inspect()
     assert host["HostConfig"]["Privileged"] is False
     assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}

@@ -1,4 +1,4 @@
-"""The lab promises that a link does what its profile says; otherwise, claims over the link get no verdict."""
+"""A shaped link matches its profile, and a link with another profile is detected; claims over it get no verdict."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +34,8 @@ def links(path_lab: Callable[[str], ShapedLinks], shaper: Callable[[], str]) -> 
     return path_lab(shaper())
 
 
-# Nothing else measures duplicates, reordering and wrong bits. The others consist of delays, losses and rates: the test
-# below measures them, and so does every run on a shaped link before its first trial.
+# Only this profile has duplicates, reordering and wrong bits. The other profiles consist of delays, losses and rates,
+# which the test of wrong links measures as well, and every run on a shaped link before its first trial.
 QUICK = frozenset({"unruly"})
 
 
@@ -46,12 +46,12 @@ QUICK = frozenset({"unruly"})
         for profile in SHAPED
     ],
 )
-def test_every_named_profile_does_what_it_says(
+def test_a_link_matches_every_named_profile(
     links: ShapedLinks, profile: NetworkProfile, run_state: RunState, results: ResultsWriter
 ) -> None:
-    """Round trip, jitter, loss, duplicates, reordering and rate with probes; wrong bits in a capture.
+    """Probes measure round trip, jitter, loss, duplicates, reordering and rate; a capture shows wrong bits.
 
-    A wrong link is the shaper's fault, unless the host does not carry that much without it either.
+    The test is skipped if the host does not carry the profile's rate without the shaper either.
     """
     records: list[dict[str, Any]] = []
     found: list[str] = []
@@ -59,7 +59,7 @@ def test_every_named_profile_does_what_it_says(
         if not link.shapes:
             continue
         captured: dict[str, Arrivals] = {}
-        # Most of such a frame is padding, in which a wrong bit is visible.
+        # Most of a large frame is padding, in which a wrong bit is visible.
         corrupts = any(way.corrupt_pct for way in link.directions.values())
         plan = replace(PLAN, payload_bytes=1000) if corrupts else PLAN
 
@@ -78,7 +78,7 @@ def test_every_named_profile_does_what_it_says(
         settled = settle(link, measure, SELF_CHECK)
         figures = settled.figures
         if settled.wrong and (limit := carried_unshaped(links, role, link)):
-            pytest.skip(f"{profile.name}: {limit}, so what a limit does there cannot be seen")
+            pytest.skip(f"{profile.name}: {limit}, so a limit would have no visible effect")
         found += settled.wrong
         for line in lowering_lines(role, link, settled.profile):
             run_state.progress.line(f"{profile.name}: {line}")
@@ -97,7 +97,7 @@ def test_every_named_profile_does_what_it_says(
             records.append(record)
     folder = results.evidence_folder(f"netem_accuracy/{profile.name}")
     (folder / "links.json").write_text(f"{json.dumps(records, indent=2)}\n", encoding="utf-8")
-    for line in set_against_measured(records):
+    for line in comparison_lines(records):
         run_state.progress.line(line)
     assert not found, f"{profile.name}: {'; '.join(found)}"
 
@@ -117,8 +117,8 @@ WRONG = {
 }
 
 
-# Delays and rates that are this wrong show in a few probes; with this many, a share of 2 % is seven standard deviations
-# away from 6 %.
+# A few probes show delays and rates that are this wrong. FOR_SHARES has so many that 2 % and 6 % are seven standard
+# deviations apart.
 FEW: Final = replace(PLAN, packets=500)
 FOR_SHARES: Final = replace(PLAN, packets=2500)
 # These are wrong by the same factor in the other direction.
@@ -143,7 +143,7 @@ def test_a_link_with_a_different_profile_is_detected(
 
 
 def carried_unshaped(links: ShapedLinks, role: str, asked: LinkProfile) -> str:
-    """Return the rate that the host carries now on an unlimited link, if it is less than requested; otherwise ""."""
+    """Return a sentence with the rate that the host carries on an unlimited link, if it is too low; otherwise ""."""
     links.apply(NetworkProfile(name="unshaped", summary="As the host has it."), subject=PEER)
     figures = links.measure(role, asked, subject=PEER, plan=PLAN)
     short = [
@@ -167,7 +167,7 @@ def measure_with_capture(
     return figures, {name: Arrivals.of(capture, payload_bytes=plan.payload_bytes) for name, capture in captures.items()}
 
 
-def set_against_measured(records: Sequence[Mapping[str, Any]]) -> list[str]:
+def comparison_lines(records: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one line per direction, with the set and the measured values."""
     lines = []
     for record in records:

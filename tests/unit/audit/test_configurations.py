@@ -1,4 +1,4 @@
-"""Audits of configurations that look like real ones."""
+"""Audits of realistic configurations."""
 
 from pathlib import Path
 from typing import Final
@@ -16,20 +16,20 @@ _OUTPUT_BUFFER_BYTES: Final = 32 << 10
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
+def test_an_audit_reports_proxied_locations_and_problems(name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    told = document(audit(str(written(tmp_path, case.files)), version=case.version))
-    assert told["schema"] == SCHEMA_VERSION
+    report = document(audit(str(written(tmp_path, case.files)), version=case.version))
+    assert report["schema"] == SCHEMA_VERSION
     proxied = [
-        (item["location"], item["keepalive"], item["buffering"], item["reader_bytes"]) for item in told["proxied"]
+        (item["location"], item["keepalive"], item["buffering"], item["reader_bytes"]) for item in report["proxied"]
     ]
-    assert proxied == list(case.proxied), [item["why"] for item in told["proxied"]]
-    assert [(item["line"], item["message"]) for item in told["problems"]] == list(case.problems)
-    assert {name: told[name] for name in case.expects} == dict(case.expects)
+    assert proxied == list(case.proxied), [item["why"] for item in report["proxied"]]
+    assert [(item["line"], item["message"]) for item in report["problems"]] == list(case.problems)
+    assert {name: report[name] for name in case.expects} == dict(case.expects)
 
 
 @pytest.mark.parametrize(
-    ("said", "version", "held_bytes"),
+    ("settings", "version", "held_bytes"),
     [
         ("", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
         ("", "1.9.5", 2 * _OUTPUT_BUFFER_BYTES),
@@ -44,9 +44,11 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
         ("proxy_max_temp_file_size 1m;", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
     ],
 )
-def test_the_buffer_for_reading_a_temporary_file_is_counted(said: str, version: str, held_bytes: int | None) -> None:
-    """Its size is that of output_buffers. With sendfile(2), or without a temporary file, there is no such buffer."""
-    text = f"events {{ }} http {{ server {{ {said} location / {{ proxy_pass http://b; }} }} }}"
+def test_the_buffer_for_reading_a_temporary_file_is_counted(
+    settings: str, version: str, held_bytes: int | None
+) -> None:
+    """The buffer has the size of output_buffers; with sendfile(2), or without a temporary file, there is none."""
+    text = f"events {{ }} http {{ server {{ {settings} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
     assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)
     assert place.output_bytes == (held_bytes or 0)
@@ -54,19 +56,19 @@ def test_the_buffer_for_reading_a_temporary_file_is_counted(said: str, version: 
 
 def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
     text = "events { } http { %s server { location / { proxy_buffers 8 1m; proxy_pass http://b; } } }"
-    for said, named in (
+    for setting, named in (
         ("", "(proxy_buffer_size, all of proxy_buffers and output_buffers)"),
         ("sendfile on;", "(proxy_buffer_size and all of proxy_buffers)"),
     ):
-        found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")
+        found = audit_source(Dump({"nginx.conf": text % setting}, is_complete=True), version="1.30")
         assert named in next(one.why for one in found.advice if one.name == "proxy_buffering")
 
 
 def test_the_price_of_smaller_buffers_without_temporary_files_is_named() -> None:
     """Nothing else holds the rest of the response: nginx reads from the backend only as fast as the client reads."""
     text = "events { } http { server { location / { proxy_buffers 32 1m; %s proxy_pass http://b; } } }"
-    for said, price in (("", ""), ("proxy_max_temp_file_size 0;", "the backend waits for slow clients")):
-        found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")
+    for setting, price in (("", ""), ("proxy_max_temp_file_size 0;", "the backend waits for slow clients")):
+        found = audit_source(Dump({"nginx.conf": text % setting}, is_complete=True), version="1.30")
         [one] = [one for one in found.advice if one.name == "proxy_buffering"]
         assert one.edits
         assert one.price.startswith(price)

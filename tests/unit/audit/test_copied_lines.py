@@ -35,7 +35,7 @@ def whole(example: str) -> str:
     return example if "events {" in example else f"events {{ }}\nhttp {{ {example} }}\n"
 
 
-def said_of(line: Line, concern: Concern, example: str, *, version: str = "") -> list[Advised]:
+def findings(line: Line, concern: Concern, example: str, *, version: str = "") -> list[Advised]:
     is_over = bool(concern.until) and as_numbers(concern.until) <= as_numbers(NEWEST)
     on = version or line.since or (STABLE_VERSIONS[0] if is_over else NEWEST)
     found = audit_source(Dump({"nginx.conf": whole(example)}, is_complete=True), version=on)
@@ -45,20 +45,20 @@ def said_of(line: Line, concern: Concern, example: str, *, version: str = "") ->
 
 @BY_NAME
 def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> None:
-    """The row's own examples decide, by arguments and surroundings; after a patch there is no finding."""
+    """The row has examples with the finding (trips) and without it (spares); the patch removes the finding."""
     assert concern.trips, "the row needs a configuration with the finding (trips)"
     assert concern.spares or concern.args == ".*", "the row needs a configuration without the finding (spares)"
     for example in concern.trips:
-        (one,) = said_of(line, concern, example)
+        (one,) = findings(line, concern, example)
         assert one.state.value == concern.state, example
         assert bool(one.edits) == (concern.patch is not None)
         if one.edits:
             text = whole(example)
-            assert said_of(line, concern, apply(one.edits, {"nginx.conf": text})["nginx.conf"]) == []
+            assert findings(line, concern, apply(one.edits, {"nginx.conf": text})["nginx.conf"]) == []
     if concern.state == "cannot tell":
         assert concern.check, "the row needs a command that shows what the finding depends on (check)"
     for example in concern.spares:
-        assert said_of(line, concern, example) == [], example
+        assert findings(line, concern, example) == [], example
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_line_is_shown_from_the_version_that_its_row_names(line: Line, concern
     major, minor, patch = as_numbers(version)
     before = f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}"
     for example in concern.trips:
-        assert said_of(line, concern, example, version=before) == []
-        assert len(said_of(line, concern, example, version=version)) == 1
+        assert findings(line, concern, example, version=before) == []
+        assert len(findings(line, concern, example, version=version)) == 1
 
 
 @pytest.mark.parametrize(
-    ("said", "reach"),
+    ("lines", "reach"),
     [
         ("send_timeout 8s;", "(measured at 2s; yours is 8s)"),
         ("send_timeout 2;", ""),
@@ -88,10 +88,10 @@ def test_a_line_is_shown_from_the_version_that_its_row_names(line: Line, concern
         ("tcp_nodelay on;", ""),
     ],
 )
-def test_a_value_beyond_the_measured_one_is_compared_with_it(said: str, reach: str) -> None:
-    # Only the line's last directive counts: other rows may concern the others.
-    name = said.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
-    whys = [one.why for one in of(said).advice if one.at.name == name]
+def test_a_value_beyond_the_measured_one_is_compared_with_it(lines: str, reach: str) -> None:
+    # Only the last directive counts, since other rows may concern the others.
+    name = lines.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
+    whys = [one.why for one in of(lines).advice if one.at.name == name]
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
 
 
@@ -115,11 +115,11 @@ def test_the_number_of_peers_that_a_request_ejects_is_reported(options: str, tri
 
 
 @pytest.mark.parametrize(
-    ("value", "is_said"), [("2s", True), ("${SEND_TIMEOUT}", False), ("${SEND_TIMEOUT:-1s}", True)]
+    ("value", "is_reported"), [("2s", True), ("${SEND_TIMEOUT}", False), ("${SEND_TIMEOUT:-1s}", True)]
 )
-def test_a_stand_in_for_a_placeholder_is_not_judged(value: str, *, is_said: bool) -> None:
+def test_a_placeholder_is_judged_only_by_its_default(value: str, *, is_reported: bool) -> None:
     found = of(f"send_timeout {value}; gzip ${{GZIP}}; server {{ listen ${{PORT}}; }}")
-    assert bool(states(found, "send_timeout_2_ends_steady_downloads")) == is_said
+    assert bool(states(found, "send_timeout_2_ends_steady_downloads")) == is_reported
     assert states(found, "gzip_types_reach_more_than_html") == []
 
 
@@ -161,7 +161,7 @@ def test_entries_of_a_map_are_not_directives(entry: str) -> None:
 
 
 def test_a_hint_is_given_once() -> None:
-    """The hint appears once even if many locations proxy to one name. A finding with a patch is shown at each place."""
+    """The hint appears once even if many locations proxy to one name; a finding with a patch is shown at each place."""
     locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")
     found = of(f"server {{ {locations} }}")
     assert states(found, "names_are_resolved_once") == ["cannot tell"]
@@ -169,7 +169,7 @@ def test_a_hint_is_given_once() -> None:
 
 
 def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
-    """The name may be that of an upstream block in the http{} around the fragment."""
+    """An upstream block in the http{} around the fragment may have this name."""
     text = "server { location / { proxy_pass http://app; } location /b { proxy_pass http://app.example; } }"
     found = audit_source(Dump({"site.conf": text}, is_complete=False), version=NEWEST)
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
@@ -185,7 +185,7 @@ NEXT = "proxy_next_upstream error timeout http_500 http_502;"
 
 
 @pytest.mark.parametrize(
-    ("upstream", "to", "is_told"),
+    ("upstream", "to", "is_reported"),
     [
         ("server 10.0.0.1; server 10.0.0.2;", "u", True),
         ("server 10.0.0.1;", "u", False),
@@ -199,11 +199,11 @@ NEXT = "proxy_next_upstream error timeout http_500 http_502;"
         ("server 10.0.0.1;", "$host", True),
     ],
 )
-def test_listed_5xx_are_reported_if_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
+def test_listed_5xx_are_reported_if_there_may_be_several_peers(upstream: str, to: str, *, is_reported: bool) -> None:
     server = f"server {{ location / {{ proxy_pass http://{to}; }} }}"
     text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")
-    assert ("listed_5xx_take_the_service_down" in [one.claim for one in found.advice]) == is_told
+    assert ("listed_5xx_take_the_service_down" in [one.claim for one in found.advice]) == is_reported
 
 
 @pytest.mark.parametrize(

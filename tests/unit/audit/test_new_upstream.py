@@ -46,7 +46,7 @@ def named(server: str, http: str = "") -> list[str]:
 def test_redirects_to_the_address_are_still_rewritten_to_the_location(
     location: str, address: str, expected: list[str]
 ) -> None:
-    """By default, nginx rewrites them according to proxy_pass. The Host that the backend gets stays the same, too."""
+    """By default, nginx rewrites redirects according to proxy_pass. The backend also gets the same Host as before."""
     host = address.partition("/b")[0].removesuffix(":80").removesuffix("/$1")
     lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
     assert lines == [*expected, f"proxy_set_header Host {host};"]
@@ -113,15 +113,14 @@ def test_only_missing_lines_are_added(server: str, expected: list[str]) -> None:
         "proxy_cache c; proxy_cache_key $proxy_host$uri; location / { proxy_pass http://10.0.0.1; }",
     ],
 )
-def test_nothing_is_changed_if_something_else_would_change_too(server: str) -> None:
+def test_an_address_is_not_replaced_if_anything_else_would_change(server: str) -> None:
     assert named(server) == []
 
 
-def test_a_cache_with_keys_that_lack_the_address_does_not_matter() -> None:
+def test_an_address_is_replaced_if_no_cache_key_contains_it() -> None:
     for cache in ("proxy_cache c; proxy_cache_key $host$uri;", "proxy_cache off;"):
         assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
 
 
-def test_a_name_that_is_in_use_is_not_given_to_a_new_block() -> None:
-    """The name may be that of another upstream."""
+def test_a_new_block_gets_no_name_that_another_upstream_has() -> None:
     assert named("location / { proxy_pass http://10.0.0.1; }", "upstream 10_0_0_1 { server 10.0.0.2; }\n") == []

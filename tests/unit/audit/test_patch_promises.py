@@ -1,4 +1,4 @@
-"""Patches on configurations generated from seeds: their findings disappear, none is added, and protection stays."""
+"""Patches on generated configurations remove their findings, add no harmful ones, and keep protective directives."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -47,9 +47,9 @@ def key(one: Advised) -> tuple[str, ...]:
 
 
 def worse(after: Audit, before: Audit, new: Counter[tuple[str, ...]]) -> Iterator[Advised]:
-    """Yield the new findings that are harmful, or about a line of the patch.
+    """Yield the new findings that are harmful, that break something, or that concern a line of the patch.
 
-    Other new findings are allowed: a patch may make one of the user's lines unnecessary, if both have the same purpose.
+    Other new findings are allowed: a patch may make a user's line with the same purpose unnecessary.
     """
     known = {(said.name, *said.args) for said, _ in before.facts.configuration.main.everything()}
     for one in after.advice:
@@ -60,7 +60,7 @@ def worse(after: Audit, before: Audit, new: Counter[tuple[str, ...]]) -> Iterato
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_a_patch_removes_its_finding_and_adds_no_other(version: str) -> None:
+def test_a_patch_removes_its_finding_and_adds_no_harmful_one(version: str) -> None:
     tried = 0
     for found in drawn(version):
         before = Counter(map(key, found.advice))

@@ -1,4 +1,4 @@
-"""A patch changes what it says, and nothing else."""
+"""A patch makes its own change, and no other."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,8 +27,8 @@ def audited(files: dict[str, str], version: str) -> Audit:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", TEXTS)
-def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: str) -> None:
-    """A patch applies line by line, does not add a problem, leaves all other facts alone, and is not offered again."""
+def test_each_patch_makes_its_own_change_and_no_other(name: str, version: str) -> None:
+    """A patch applies without fuzz, adds no problem, changes no other facts, and is not offered again."""
     files = dict(TEXTS[name])
     before = audited(files, version)
     texts = before.facts.configuration.texts
@@ -43,8 +43,8 @@ def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: st
         after = audited({**files, **after_texts}, version)
         assert set(after.facts.configuration.problems) <= set(before.facts.configuration.problems)
         same_facts(before, after, advised)
-        wanted_again = [one for one in after.advice if one.edits and same_place(one, advised, before, after)]
-        assert wanted_again == []
+        offered_again = [one for one in after.advice if one.edits and same_place(one, advised, before, after)]
+        assert offered_again == []
     together = audited({**files, **before.patched()}, version)
     assert together.facts.configuration.problems == before.facts.configuration.problems
 
@@ -57,7 +57,7 @@ def test_no_patch_affects_other_blocks_in_the_same_line_or_file() -> None:
     assert [(one.at.name, one.edits) for one in before.advice if one.name == "proxy_buffering"] == [("proxy_pass", ())]
 
 
-def test_a_patch_to_a_snippet_suits_all_servers_that_include_it() -> None:
+def test_a_patch_to_a_snippet_applies_to_all_servers_that_include_it() -> None:
     before = audited(dict(SNIPPETS), "1.26")
     [ssl] = [one for one in before.advice if one.claim == "ssl_on_starts"]
     changed = {**SNIPPETS, **apply(ssl.edits, before.facts.configuration.texts)}
@@ -67,7 +67,7 @@ def test_a_patch_to_a_snippet_suits_all_servers_that_include_it() -> None:
     assert encrypted == {8443, 9443}
 
 
-def test_no_patch_changes_a_file_that_suits_only_one_of_its_includes() -> None:
+def test_an_included_file_is_patched_only_if_the_patch_suits_all_its_includes() -> None:
     found = audited(dict(INCLUDED), "1.22")
     assert [one.edits for one in found.advice if one.name == "upstream_keepalive"] == [()] * 4
     alike = audited({**INCLUDED, "nginx.conf": INCLUDED["nginx.conf"].replace("proxy_set_header X-A b;", "")}, "1.22")
@@ -75,7 +75,7 @@ def test_no_patch_changes_a_file_that_suits_only_one_of_its_includes() -> None:
 
 
 def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:
-    """Whether both are at the same place: the position among the advice of its kind counts, since lines move."""
+    """Tell whether both have the same position among the places of their kind; lines move, so they do not count."""
     if one.name != other.name or one.at.name != other.at.name:
         return False
     return number(one, after) == number(other, before)
@@ -97,7 +97,7 @@ def start(advised: Advised) -> int:
 
 
 def same_facts(before: Audit, after: Audit, advised: Advised) -> None:
-    """Require that only what the advice is about has changed."""
+    """Require that only the facts that the advice concerns have changed."""
     for old, new in zip(before.facts.proxied, after.facts.proxied, strict=True):
         assert new.target.location == old.target.location
         assert new.is_buffered == (old.is_buffered and advised.name != "streams")
@@ -130,12 +130,12 @@ def test_a_patch_keeps_comments_and_layout() -> None:
     assert "            proxy_pass http://10_0_0_1_81/x; # behind" in lines
     gone = [line for line in files["nginx.conf"].splitlines() if line not in lines]
     assert len(gone) == 6, gone
-    # The patch is shown once for all places that share it.
+    # Places that share an edit get it only once.
     assert diff(edits, files).count("+    upstream 10_0_0_1_81 {") == 1
 
 
 def test_neighbouring_changes_are_shown_together() -> None:
-    """Both old lines come first, then both new ones, as in a diff by hand; white space within a line stays."""
+    """Both old lines come first, then both new ones, as in diff(1); white space within a line stays."""
     files = {"nginx.conf": f"{HEAD}http {{\n server {{\n  listen\t  80   default_server ;\n  listen 81;\n }}\n}}\n"}
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
     assert [line for line in diff(edits, files).splitlines()[2:] if line[0] in "+-"] == [
@@ -150,10 +150,10 @@ def test_neighbouring_changes_are_shown_together() -> None:
 @pytest.mark.parametrize(
     ("directive", "left"),
     [
-        ("    multi_accept on;   # as many as there are", ""),
+        ("    multi_accept on;   # accept all connections", ""),
         ("    multi_accept on;", ""),
         ("    multi_accept on; worker_connections 9; # both", "     worker_connections 9; # both\n"),
-        ("    # as many as there are\n    multi_accept on;", "    # as many as there are\n"),
+        ("    # accept all connections\n    multi_accept on;", "    # accept all connections\n"),
     ],
     ids=["comment after", "alone", "another directive", "comment before"],
 )
@@ -203,7 +203,7 @@ def everything(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replace) -> Tree:
-    """Return the directives that must be there after an edit, without their layout."""
+    """Return the expected directives after an edit, without their layout."""
     tree: Tree = []
     for each in statements:
         inner = None if each.block is None else edited(each.block, at, edit)
@@ -219,8 +219,8 @@ def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replac
 
 @settings(max_examples=80, database=None, derandomize=True, deadline=None)
 @given(st.data())
-def test_a_patched_text_contains_what_its_edit_says(data: st.DataObject) -> None:
-    """Any layout is possible: several directives on a line, comments with braces, CRLF, no newline at the end."""
+def test_an_edit_changes_only_its_directive_in_any_layout(data: st.DataObject) -> None:
+    """Layouts have several directives on a line, comments with braces, CRLF, or no newline at the end."""
     newline = data.draw(st.sampled_from(["\n", "\r\n"]))
     text = text_of(data.draw(TREES), lambda: data.draw(GAPS)).replace("\n", newline)
     read = parse_file("a.conf", text).statements
@@ -248,7 +248,7 @@ def test_additions_to_one_place_keep_their_order() -> None:
     assert apply([Insert(after=second, text="c;")], {"a.conf": "a; b;"}) == {"a.conf": "a; b; c;"}
 
 
-def test_a_new_block_begins_with_its_own_first_line() -> None:
+def test_the_diff_of_a_new_block_begins_with_the_first_line_of_the_block() -> None:
     block = "a {\n}\n"
     before = "".join([block, *["x;\n"] * 9, block])
     after = "".join([block, block.replace("a", "b"), *["x;\n"] * 9, block, block.replace("a", "c")])

@@ -1,4 +1,4 @@
-"""The states of advice, the scenario behind it, and how it is shown."""
+"""The states of advice, the claims behind it, and its presentation."""
 
 import json
 
@@ -101,7 +101,7 @@ def test_http_2_to_the_upstream_is_not_among_the_lines_that_the_default_replaces
         ("listen_queue", of("server { listen 443 quic; listen 443 ssl backlog=8192; }"), "in effect"),
         # A connect to a full queue of such a socket does not wait for a retransmission.
         ("listen_queue", of("server { listen unix:/run/n.sock; }"), ""),
-        # With one worker, reuseport does nothing; with several, the configuration does not show its effect.
+        # With one worker, reuseport has no effect; with several, the configuration does not show its effect.
         (
             "reuseport_stall",
             of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 1;"),
@@ -132,8 +132,8 @@ def test_http_2_to_the_upstream_is_not_among_the_lines_that_the_default_replaces
         ("worker_connections", of("", events="worker_connections 1000000;"), "harmful"),
     ],
 )
-def test_a_rule_gives_advice_the_state_that_applies(name: str, found: Audit, expected: str) -> None:
-    """Advice appears once for each socket or place, and not where it does not apply."""
+def test_each_rule_gives_advice_the_expected_state(name: str, found: Audit, expected: str) -> None:
+    """Advice appears once for each socket or place that it applies to."""
     assert ", ".join(states(found, name)) == expected
 
 
@@ -169,7 +169,7 @@ def test_harmful_findings_name_the_amount_of_memory() -> None:
 
 
 def test_every_rule_rests_on_a_claim_in_the_catalogue() -> None:
-    """The claim has a recorded verdict: this project does not give advice without a measurement."""
+    """Each claim has a recorded verdict, since the project does not give advice without a measurement."""
     claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
     http = (
         f"{UP}server {{ listen 80 reuseport;\n"
@@ -183,7 +183,7 @@ def test_every_rule_rests_on_a_claim_in_the_catalogue() -> None:
         __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()
     } - {copied_lines.NAME}
     for one in found.advice:
-        if one.source:  # nginx documents this one
+        if one.source:  # nginx's documentation, in place of a measurement
             continue
         assert (one.name, one.claim) in claims
         assert recorded_of(one.name, one.claim, NEWEST) is not None

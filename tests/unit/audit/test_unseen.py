@@ -1,4 +1,4 @@
-"""A setting that a missing file may contain is not taken for absent."""
+"""The audit does not assume that a setting is absent if a missing file may contain it."""
 
 import os
 from pathlib import Path
@@ -42,7 +42,7 @@ def advised(server: str, name: str, *, http: str = "") -> list[Advised]:
         ),
     ],
 )
-def test_a_setting_that_a_missing_file_may_contain_is_not_reported(name: str, server: str, http: str) -> None:
+def test_a_setting_that_a_missing_file_may_contain_is_not_reported_as_absent(name: str, server: str, http: str) -> None:
     with_it, without = ([text.replace("%s", place) for text in (server, http)] for place in (ABSENT, ""))
     assert advised(without[0], name, http=without[1])
     assert advised(with_it[0], name, http=with_it[1]) == []
@@ -58,7 +58,7 @@ def test_a_setting_that_a_missing_file_may_contain_is_not_reported(name: str, se
         ("cache_lock_protects_expired_keys", "proxy_cache_lock on;"),
     ],
 )
-def test_missing_site_files_may_also_contain_settings_for_http(name: str, http: str) -> None:
+def test_missing_site_files_may_contain_settings_for_http_but_missing_modules_may_not(name: str, http: str) -> None:
     """Examples are conf.d/gzip.conf and a site on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
@@ -74,19 +74,21 @@ def test_missing_site_files_may_also_contain_settings_for_http(name: str, http: 
         ("small_answers_without_sendfile_are_split", "tcp_nopush on;", False),
         ("log_with_variable_opens_each_time", "access_log /tmp/$host.log combined;", False),
         ("unbuffered_uploads_get_64k_per_round_trip", "listen 443 ssl http2; proxy_request_buffering off;", False),
-        # A hint is still given, since it names what it depends on.
+        # A hint is still given, since it names its condition.
         ("limit_conn_stops_half_headers", "limit_conn a 5;", True),
     ],
 )
-def test_a_site_file_shows_nothing_about_the_settings_around_it(name: str, lines: str, *, is_hint: bool) -> None:
+def test_a_finding_that_depends_on_the_surroundings_is_not_given_for_a_site_file(
+    name: str, lines: str, *, is_hint: bool
+) -> None:
     site = f"server {{ listen 80; {lines} }}\n"
     texts = {"nginx.conf": f"events {{ }}\nhttp {{ {site} }}\n", "site.conf": site}
     found = [audit_source(Dump({file: text}, is_complete=False)).advice for file, text in texts.items()]
     assert [name in [one.claim for one in advice] for advice in found] == [True, is_hint]
 
 
-def test_a_header_is_not_added_where_the_surroundings_may_have_others() -> None:
-    """A single header in an inner block would replace the outer ones."""
+def test_a_first_header_is_not_added_if_the_surroundings_may_have_others() -> None:
+    """Any header in an inner block replaces the outer ones."""
     lines = (
         "upstream a { server 10.0.0.1; keepalive 8; }\nserver { listen 80; location / { proxy_pass http://a; %s } }\n"
     )
@@ -127,7 +129,7 @@ def test_values_from_envsubst_are_known_before_a_request_arrives(text: str, why:
     assert why in one.why
 
 
-def test_an_included_pipe_is_not_called_missing(tmp_path: Path) -> None:
+def test_an_included_pipe_is_reported_as_no_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "secrets.conf")
     (tmp_path / "nginx.conf").write_text("events { }\nhttp { include secrets.conf; }\n", encoding="utf-8")
     found = audit(str(tmp_path / "nginx.conf"))

@@ -51,7 +51,7 @@ def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
 
 
 def test_all_servers_on_a_socket_keep_http2() -> None:
-    """The parameter belonged to the socket: nothing changes for a server on another socket."""
+    """The parameter applied to the whole socket; nothing changes for a server on another socket."""
     text = "server {\nlisten 443 ssl http2;\n}\nserver {\nlisten 443 ssl;\n}\nserver {\nlisten 444 ssl;\n}"
     after = patched(changes(text), defaults=False)
     assert after.count("http2 on;") == 2
@@ -63,7 +63,7 @@ TWO_SERVERS: Final = "ssl on;\nserver {\nlisten 443;\n}\nserver {\nlisten 80;\ns
 
 @pytest.mark.parametrize("around", ["http", "mail"])
 def test_ssl_on_at_an_outer_level_is_replaced_in_its_servers(around: str) -> None:
-    """Only servers where it is in effect are changed; nothing is proposed if a server's listens are unknown."""
+    """Only servers in which TLS is on are changed; no change is proposed if a server's listens are unknown."""
     for text, expected in (
         (TWO_SERVERS, "server {\nlisten 443 ssl;\n}\nserver {\nlisten 80;\n}"),
         (f"include a;\n{TWO_SERVERS}", "ssl on;\nserver {\nlisten 443;\n}"),
@@ -73,7 +73,7 @@ def test_ssl_on_at_an_outer_level_is_replaced_in_its_servers(around: str) -> Non
         assert expected in patched(upgrade(whole, old="1.22", new="1.26"), defaults=False)
 
 
-def test_the_heading_names_a_patch_that_is_not_enough() -> None:
+def test_the_heading_states_that_a_patch_is_not_enough() -> None:
     """If only one of two servers on a socket has TLS, a person must decide whether the other gets it."""
     odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
     shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
@@ -82,7 +82,7 @@ def test_the_heading_names_a_patch_that_is_not_enough() -> None:
 
 
 def test_a_refusal_by_only_the_old_version_is_not_reported_for_the_new_one() -> None:
-    """Advice that the refusal hid is not reported as a change."""
+    """Advice that the refusal suppressed is not reported as a change."""
     back = changes("server { listen 80 spdy; }", old="1.22", new="1.18")
     assert "NGINX 1.22 DOES NOT START\n  nginx.conf:3: invalid parameter" in render_upgrade(back, width=200)
     assert (back.starts, of(back, Effect.ADVICE)) == (True, [])
@@ -107,7 +107,7 @@ def test_directives_that_both_versions_lack_are_reported(http: str, effect: Effe
         assert what in [one[0] for one in of(changes(http, old=old, new=new), effect)]
 
 
-def test_the_new_version_does_not_start_with_what_both_versions_refuse() -> None:
+def test_a_line_that_both_versions_refuse_prevents_the_start() -> None:
     """The message of nginx -t, 1.26 and 1.30, is `unknown directive "ssl"`."""
     for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
         found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
@@ -117,7 +117,7 @@ def test_the_new_version_does_not_start_with_what_both_versions_refuse() -> None
     assert as_document(misplaced)["starts"] is False
 
 
-def test_lines_that_an_older_version_still_obeys_take_effect_again() -> None:
+def test_lines_that_only_the_older_version_obeys_take_effect_again_on_a_downgrade() -> None:
     found = changes("server { http2_max_requests 9; }", old="1.22", new="1.18")
     assert of(found, Effect.BEHAVIOUR)[0] == ("http2_max_requests", 3, "1.19.7")
     assert of(changes("server { http2_max_requests 9; }", old="1.22", new="1.20"), Effect.IGNORED) == []
@@ -247,7 +247,7 @@ def test_http2_enabled_by_listen_stays_on_where_http2_is_off() -> None:
 @pytest.mark.parametrize(
     "written", ["1.22.1", "v1.22.1", "nginx/1.22.1", "1.22.1-9+deb12u8", "1:1.22.1-1~bookworm", "1.22.1 (Ubuntu)"]
 )
-def test_a_version_may_be_written_as_that_of_a_package(written: str) -> None:
+def test_a_version_may_have_the_form_of_a_packages_version(written: str) -> None:
     found = changes("server { }", old=written, new="1.26.0-3+deb13u1")
     assert (found.before.facts.version, found.after.facts.version) == ("1.22.1", "1.26.0")
 
@@ -389,16 +389,16 @@ def test_the_command_reports_places_and_writes_the_patch(
     assert "\nOnly to keep the old defaults:\n--- a/nginx.conf\n" in out
     assert "-ssl on;" in (tmp_path / "up.patch").read_text(encoding="utf-8")
     assert main([*options, "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (told["from"], told["to"], told["starts"]) == ("1.22", "1.30", False)
-    assert {one["effect"] for one in told["differences"]} == {
+    report = json.loads(capsys.readouterr().out)
+    assert (report["from"], report["to"], report["starts"]) == ("1.22", "1.30", False)
+    assert {one["effect"] for one in report["differences"]} == {
         "nginx does not start",
         "another default",
         "behaves differently",
     }
     (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; } }\n", encoding="utf-8")
     assert main(["upgrade", "--from", "1.26", "--to", newest(), "nginx"]) == 0
-    assert "is not known here" not in capsys.readouterr().out
+    assert "are not known to this release" not in capsys.readouterr().out
     assert main(["upgrade", "--from", "1.26", "--to", f"{newest()}.1", "nginx"]) == 0
     assert f"Changes after {newest()} are not known to this release." in capsys.readouterr().out
     (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; }\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An audit uses the version of the installed nginx if that nginx uses the files."""
+"""The version that an audit is for: the installed nginx's for its own files, otherwise all suitable versions."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tuneproof.conf.sources import Dump
 from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.wording import as_numbers
 
-SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'configure arguments: --conf-path={}' >&2\n"
+PROGRAM = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'configure arguments: --conf-path={}' >&2\n"
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "etc"
     folder.mkdir()
     (folder / "nginx.conf").write_text("events {}\nhttp { server { listen 80; } }\n", encoding="utf-8")
-    (tmp_path / "nginx").write_text(SAYS.format(folder / "nginx.conf"), encoding="utf-8")
+    (tmp_path / "nginx").write_text(PROGRAM.format(folder / "nginx.conf"), encoding="utf-8")
     (tmp_path / "nginx").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     return folder
@@ -58,7 +58,7 @@ def test_an_installed_release_is_matched_to_a_version_in_the_lab() -> None:
     assert [lab_version(one) for one in ("1.22.1", "1.30.6", "1.24.0", "")] == ["1.22", "1.30", "", ""]
 
 
-def test_a_problem_on_some_versions_names_them() -> None:
+def test_a_problem_names_the_versions_that_have_it_unless_all_do() -> None:
     """Before 1.19.7, nginx only warned about spdy."""
     text = "events { }\nhttp { server { listen 80 spdy; } server { listen 80; listen 80; } }\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True)).facts.configuration.problems
@@ -68,7 +68,7 @@ def test_a_problem_on_some_versions_names_them() -> None:
     ]
 
 
-def test_what_only_older_versions_refuse_is_reported_and_does_not_prevent_patches() -> None:
+def test_a_line_that_only_older_versions_refuse_is_reported_and_does_not_prevent_patches() -> None:
     """Before 1.25.5, stream{} can have only one server for each address."""
     server = "server { listen 53; proxy_pass 127.0.0.1:1; }"
     text = f"worker_processes 2;\nevents {{ multi_accept on; }}\nstream {{ {server} {server} }}\n"
@@ -124,7 +124,7 @@ def test_a_version_outside_the_known_range_is_reported(version: str, bound: str)
     ],
 )
 def test_by_default_all_versions_that_know_all_directives_are_compared(http: str, version: str, because: str) -> None:
-    """The first is the oldest lab version that knows all directives; the audit names what an older one lacks."""
+    """The oldest is the first lab version that knows all directives; the audit names one that older versions lack."""
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version
@@ -134,7 +134,7 @@ def test_by_default_all_versions_that_know_all_directives_are_compared(http: str
 
 
 def test_findings_that_apply_to_some_versions_name_those_versions() -> None:
-    """Unless something breaks, they have no patch, since a patch would not suit the other versions."""
+    """Unless something breaks, such findings have no patch, since a patch would not suit the other versions."""
     found = audit_source(source("upstream u { server 10.0.0.1; } server { location / { proxy_pass http://u; } }"))
     states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
     assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)

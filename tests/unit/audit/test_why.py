@@ -32,7 +32,7 @@ def test_a_line_from_a_configuration_means_its_directive(line: str) -> None:
 
 
 def test_the_changes_to_a_directive_are_shown_with_their_versions() -> None:
-    """The answer also says how inner blocks inherit the directive, and that older packages may have it."""
+    """The answer also shows how inner blocks inherit the directive, and whether older packages may have it."""
     assert "  nginx 1.29.7: new: local in upstream" in why("keepalive").splitlines()
     assert "  nginx 1.25.1: http2: nginx warns about it at each start" in why("listen")
     assert "since nginx 1.29.8 or a security update of a distribution" in why("max_headers")
@@ -77,7 +77,7 @@ def test_any_other_word_finds_the_claims_that_contain_it(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["$host", "rmem", "multi_acept on;"])
-def test_a_part_of_a_word_is_an_error(word: str) -> None:
+def test_a_word_that_no_claim_contains_is_an_error(word: str) -> None:
     with pytest.raises(BadInputError):
         why(word)
 
@@ -100,7 +100,7 @@ def test_a_claim_without_results_is_reported_as_not_measured(monkeypatch: pytest
     assert caught.value.remedy == f"./lab run -k {claim}"
 
 
-def test_each_row_with_its_advice_is_found_by_its_directive() -> None:
+def test_the_advice_of_each_row_is_found_by_its_directive() -> None:
     for line in every_line():
         for concern in line.audit:
             assert f": {to_do(concern)}" in why(named(concern)), concern

@@ -1,4 +1,4 @@
-"""The location that finally answers a request; a lab test compares it with nginx's."""
+"""The location that finally answers a request; a lab test compares the results with nginx."""
 
 import pytest
 

@@ -130,10 +130,10 @@ SWITCH = 'invalid value "{1}" in "{0}" directive, it must be "on" or "off"'
         ("include a b", "server", None, NUMBER.format("include")),
     ],
 )
-def test_what_nginx_refuses_is_reported_in_its_words(
+def test_a_line_that_nginx_refuses_is_reported_with_its_message(
     line: str, context: str, version: tuple[int, ...] | None, problem: str
 ) -> None:
-    """Without a version, only what all versions refuse is reported. Directives of third-party modules are not."""
+    """Without a version, only lines that all versions refuse are reported. Third-party directives are not checked."""
     name, *args = line.removesuffix(" {").split()
     found = argument_problem(name, args, has_block=line.endswith("{"), context=context, version=version)
     assert found == problem
@@ -145,7 +145,7 @@ def test_names_of_other_modules_are_known_without_rows() -> None:
 
 
 def test_a_directives_rows_do_not_overlap() -> None:
-    """In a module and context, exactly one row applies to a version. All contexts in the rows are known."""
+    """In each context, exactly one row of a directive applies to a version. All contexts in the rows are known."""
     rows = list(everything())
     assert len(rows) > 800
     for row in rows:

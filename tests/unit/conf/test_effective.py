@@ -1,4 +1,4 @@
-"""The settings in effect in a block; a lab test compares them with nginx's."""
+"""The settings in effect in a block; a lab test compares the results with nginx."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_the_default_depends_on_the_version() -> None:
 
 
 @pytest.mark.parametrize(("mode", "names"), [("on", ["C"]), ("merge", ["C", "A"]), ("off", ["C"])])
-def test_headers_are_merged_if_a_directive_says_so(mode: str, names: list[str]) -> None:
+def test_add_header_inherit_decides_whether_headers_are_merged(mode: str, names: list[str]) -> None:
     text = f"add_header_inherit {mode}; add_header A 1; location / {{ add_header C 2; location /in {{ }} }}"
     outer = next(server_of(text).all("location"))
     assert [said.value for said in effective(outer, "add_header", (1, 30)).statements] == names
@@ -93,6 +93,6 @@ def test_a_missing_file_makes_a_setting_unknown_if_it_could_change_it() -> None:
     assert effective(second, "add_header", (1, 22)).origin is Origin.UNKNOWN
 
 
-def test_nothing_is_known_around_a_fragment() -> None:
+def test_settings_that_a_fragment_may_inherit_are_unknown() -> None:
     (location,) = main_of("server { location / { } }", is_complete=False).all("location")
     assert effective(location, "add_header", (1, 22)).origin is Origin.UNKNOWN

@@ -1,4 +1,4 @@
-"""The server that a request's host selects; a lab test compares it with nginx's."""
+"""The server that a request's host selects; a lab test compares the results with nginx."""
 
 import pytest
 

@@ -33,8 +33,8 @@ def read(http: str, *, main: str = "") -> Configuration:
         ("server { add_header a b; set_real_ip_from 10.0.0.1; geo $x { default 0; } }", "", []),
     ],
 )
-def test_directives_name_their_modules(http: str, main: str, needed: list[str]) -> None:
-    """Each module is listed once, after those that it needs; directives with similar names do not count."""
+def test_the_modules_of_directives_are_listed(http: str, main: str, needed: list[str]) -> None:
+    """Each module is listed once, after modules that it needs; directives with similar names do not count."""
     configuration = read(http, main=main)
     used = used_modules(configuration)
     assert not any("unknown directive" in problem.message for problem in configuration.problems)
@@ -54,7 +54,7 @@ def test_modules_that_the_files_load_are_not_loaded_again() -> None:
 
 
 def test_unpackaged_modules_are_reported_with_their_places() -> None:
-    """Unpackaged and commercial modules are reported; directives inside a packaged module's blocks are not."""
+    """Directives of unpackaged and commercial modules are reported; those inside a packaged module's block are not."""
     configuration = read(
         "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }\n"
         "otel_exporter { endpoint a:1; } server { auth_jwt a; } upstream b { least_time header; }",

@@ -23,10 +23,10 @@ NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 @pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
 def test_only_a_line_feed_ends_a_line(mark: str) -> None:
-    """A problem after such a comment is reported on its line; a patch's hunks count the same lines as patch(1)."""
+    """A problem after such a character has the right line number, and the line numbers of a patch suit patch(1)."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
-    # nginx uses the same words.
+    # nginx prints the same message.
     parsed = parse_file("nginx.conf", f"# one{mark}two{mark}three\nuser a;\n}}\npid b;\n")
     assert [(problem.line, problem.message) for problem in parsed.problems] == [(3, 'unexpected "}"')]
     assert [statement.name for statement in parsed.statements] == ["user", "pid"]
@@ -57,18 +57,18 @@ def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
     """If the file were read each time, every include would double the work."""
     found = audited("events { }\n" + "include *.conf;\n" * 12 + "http { server { listen 80; } }\n")
     assert len(found.facts.servers) == 1
-    told = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]
-    assert [problem.line for problem in told] == list(range(2, 14))
+    loops = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]
+    assert [problem.line for problem in loops] == list(range(2, 14))
 
 
-def test_deeply_nested_blocks_are_reported_as_one_problem() -> None:
+def test_deeply_nested_blocks_are_rejected() -> None:
     with pytest.raises(BadInputError, match="more than 100 nested blocks"):
         audited("http { " * 3000 + "}" * 3000)
 
 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 5000, "\u0663"], ids=["beyond-64-bits", "thousands", "arabic"])
 def test_a_number_that_nginx_cannot_read_is_unknown(number: str) -> None:
-    """Such a number is never guessed, and does not cause an exception."""
+    """Such a number leads neither to a guess nor to an exception."""
     assert (whole_number(number), size_bytes(f"{number}k")) == (None, None)
     assert (whole_number("65536"), size_bytes("8K")) == (65536, 8192)
 
@@ -160,7 +160,7 @@ SERVER = "events {{ }} http {{ server {{ listen 80; {} }} }}"
 def test_twice_as_many_servers_or_locations_take_about_twice_the_work(
     around: str, repeated: str, at_most: float
 ) -> None:
-    """Hosting companies have thousands of servers. The test counts function calls."""
+    """Hosting companies have thousands of servers. The number of function calls does not depend on the machine."""
     few, many = (calls_of(around.format("".join(map(repeated.format, range(number))))) for number in (80, 160))
     assert many < at_most * few
 

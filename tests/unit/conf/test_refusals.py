@@ -1,4 +1,4 @@
-"""Lines that nginx certainly refuses, in its words; a lab test uses the same lines."""
+"""Lines that nginx certainly refuses, with its messages; a lab test gives the same lines to nginx."""
 
 from pathlib import Path
 from typing import Final
@@ -53,11 +53,11 @@ def test_lines_that_nginx_loads_are_not_problems(name: str, version: str) -> Non
             "alternatives-in-a-fragment",
             "lines-in-a-fragment",
             "servers-from-another-module",
-            "servers-that-are-not-here",
+            "servers-in-a-missing-file",
         ),
-        *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in", "sizes-to-fill-in"),
-        *("block-of-another-module", "buffers-that-are-not-here", "buffers-of-large-pages"),
-        *("a-certificate-that-is-not-here", "a-certificate-in-a-template"),
+        *("path-placeholders", "name-placeholders", "format-placeholders", "uri-placeholder", "size-placeholders"),
+        *("block-of-another-module", "buffers-in-a-missing-file", "buffers-of-large-pages"),
+        *("certificate-in-a-missing-file", "certificate-in-a-template"),
     ],
 )
 def test_lines_that_nginx_may_load_are_not_problems(text: str) -> None:
@@ -89,7 +89,7 @@ def test_a_version_refuses_the_directives_of_later_versions(
     assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
 
 
-def test_a_version_refuses_what_later_versions_allow_in_a_block(tmp_path: Path) -> None:
+def test_a_version_refuses_a_directive_in_a_block_where_only_later_versions_allow_it(tmp_path: Path) -> None:
     """In stream{}, server_name is allowed since 1.25.5, and in http{} in all versions."""
     server = "server { listen 443; server_name a; proxy_pass 127.0.0.1:1; }"
     (tmp_path / "nginx.conf").write_text(f"events {{ }}\nstream {{ {server} }}\n", encoding="utf-8")
@@ -110,8 +110,8 @@ def test_a_listen_without_its_semicolon_is_also_a_problem_in_a_fragment(listen: 
     assert problems(f"server {{ {listen} }}\n", is_complete=False) == messages
 
 
-def test_a_file_that_was_named_alone_may_lack_its_includes(tmp_path: Path) -> None:
-    """A folder contains everything that its nginx.conf includes by a relative name."""
+def test_a_missing_include_is_a_problem_only_if_the_user_named_a_folder(tmp_path: Path) -> None:
+    """A folder should contain everything that its nginx.conf includes by a relative name."""
     (tmp_path / "nginx.conf").write_text("events { }\nhttp { include more.conf; }\n", encoding="utf-8")
     alone, folder = (audit(str(named)).facts.configuration for named in (tmp_path / "nginx.conf", tmp_path))
     assert (alone.problems, alone.unseen) == ((), ("more.conf",))
@@ -120,10 +120,10 @@ def test_a_file_that_was_named_alone_may_lack_its_includes(tmp_path: Path) -> No
 
 def test_a_server_in_a_fragment_may_have_directives_of_any_protocol() -> None:
     """The server may belong to http{}, stream{} or mail{}."""
-    of_none = "server { limit_req_zone $uri zone=a:1m rate=1r/s; }\n"
-    assert problems(of_none, is_complete=False) == ['"limit_req_zone" directive is not allowed here']
-    for of_one in ("proxy_pass 127.0.0.1:1;", "auth_http 127.0.0.1/a;", "location / { }"):
-        assert problems(f"server {{ listen 81; {of_one} }}\n", is_complete=False) == []
+    in_no_server = "server { limit_req_zone $uri zone=a:1m rate=1r/s; }\n"
+    assert problems(in_no_server, is_complete=False) == ['"limit_req_zone" directive is not allowed here']
+    for line in ("proxy_pass 127.0.0.1:1;", "auth_http 127.0.0.1/a;", "location / { }"):
+        assert problems(f"server {{ listen 81; {line} }}\n", is_complete=False) == []
 
 
 def test_main_and_events_may_have_one_of_each_directive() -> None:
@@ -140,11 +140,11 @@ def test_main_and_events_may_have_one_of_each_directive() -> None:
         "upstream ${A_HOST} { server a:1; } server { location / { proxy_pass http://${B_HOST}:80; } }",
     ],
 )
-def test_two_placeholders_are_not_taken_for_duplicates(lines: str) -> None:
+def test_two_placeholders_are_not_duplicates(lines: str) -> None:
     assert problems(whole(lines)) == []
 
 
-def test_stand_in_values_differ_if_they_are_names() -> None:
+def test_placeholders_get_distinct_stand_in_values() -> None:
     text = "server { server_name ${A_NAME} ${B_NAME}; listen ${A_PORT}; listen ${B_PORT}; root ${A_ROOT}; } # ${A_PORT}"
     found = audit_source(Dump({"nginx.conf": whole(text)}, is_complete=True), version="1.26")
     values = {one.name: one.value for one in found.facts.configuration.filled}
@@ -216,7 +216,7 @@ _OTHER = "server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; }"
         ("mail { auth_http a:1; starttls off; server { listen 143; ssl_certificate a; } }", "1.30", ""),
     ],
 )
-def test_what_tls_needs_is_reported_as_missing_where_nginx_reports_it(text: str, version: str, message: str) -> None:
+def test_missing_tls_settings_are_reported_as_nginx_reports_them(text: str, version: str, message: str) -> None:
     """The messages are those of nginx 1.18 to 1.31 with the modules of Debian 12 for stream{} and mail{}."""
     assert problems(f"events {{ }} {text}", version) == ([message] if message else [])
 
@@ -256,8 +256,8 @@ _TWICE = 'duplicate "0.0.0.0:53" address and port pair'
         ("mail: protocol smtp", "1.30", 'no "listen" is defined for server'),
     ],
 )
-def test_servers_in_stream_and_mail_are_read_as_nginx_reads_them(servers: str, version: str, message: str) -> None:
-    """The messages are those of nginx 1.18 to 1.31; those about mail{} are from 1.18 alone."""
+def test_servers_in_stream_and_mail_are_refused_as_in_nginx(servers: str, version: str, message: str) -> None:
+    """The messages are those of nginx 1.18 to 1.31; the messages about mail{} are from 1.18 alone."""
     protocol, written = servers.split(": ", 1)
     more = "auth_http a:1;" if protocol == "mail" else "ssl_certificate a; ssl_certificate_key b;"
     handler = "proxy_pass a:1;" if protocol == "stream" else ""
@@ -309,12 +309,12 @@ def test_lines_of_stream_are_problems_if_nginx_refuses_them(text: str, message: 
         assert [message in one for one in found] == [True] * bool(message)
 
 
-def test_a_server_of_stream_whose_service_the_resolver_finds_has_no_port() -> None:
+def test_a_server_in_stream_with_a_service_needs_no_port() -> None:
     text = "zone a 64k; resolver 127.0.0.1; server b service=_x._tcp resolve;"
     assert problems(f"events {{ }} stream {{ upstream a {{ {text} }} {_PASSED} }}", "1.30") == []
 
 
-def test_a_mail_server_needs_a_script_that_authenticates() -> None:
+def test_a_mail_server_needs_auth_http() -> None:
     refusal = ['no "auth_http" is defined for server']
     assert problems("events { } mail { server { listen 25; } }") == refusal
     assert problems("events { } mail { include a.conf; server { listen 25; } }", is_complete=False) == []
@@ -345,7 +345,7 @@ def test_quoted_words_of_a_condition_stay_together() -> None:
 )
 @pytest.mark.parametrize("block", ["http", "stream"])
 def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstream: str, message: str) -> None:
-    """Nginx 1.30 and 1.31 need both. Before 1.27.3, nginx does not know the parameter resolve."""
+    """Nginx 1.30 and 1.31 require both. Versions before 1.27.3 lack the parameter resolve."""
     text = f"events {{ }} {block} {{ upstream a {{ {upstream} }} }}"
     assert problems(text, "1.30") == ([message] if message else [])
     assert problems(text, "1.26") == []
@@ -388,7 +388,7 @@ def test_stream_has_its_own_variables() -> None:
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_keepalive_0_is_a_problem_before_the_default(version: str) -> None:
+def test_keepalive_0_is_a_problem_before_1_29_7(version: str) -> None:
     """Source: https://nginx.org/en/CHANGES, 1.29.7: "keepalive 0" turns the default off."""
     is_old = version in {"1.18", "1.22", "1.26"}
     message = 'invalid value "0" in "keepalive" directive'

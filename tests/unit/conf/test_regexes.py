@@ -1,4 +1,4 @@
-"""PCRE regular expressions: Python matches those that mean the same in both, and the others are rejected."""
+"""PCRE regular expressions: Python matches those with the same meaning in both; all others are rejected."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_expressions_with_another_meaning_in_python_are_rejected(regex: str) -> 
         ("^[^[:space:])]+$", "", ""),
     ],
 )
-def test_an_invalid_regex_is_refused_in_the_words_of_its_library(regex: str, old: str, new: str) -> None:
+def test_an_invalid_regex_gets_the_message_of_the_versions_library(regex: str, old: str, new: str) -> None:
     """Debian builds nginx 1.18 with PCRE, and 1.22 with PCRE2."""
     assert refusal(regex, (1, 18, 0)) == (f'pcre_compile() failed: {old} in "{regex}"' if old else "")
     assert refusal(regex, (1, 22, 1)) == (f'pcre2_compile() failed: {new} in "{regex}"' if new else "")

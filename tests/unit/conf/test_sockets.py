@@ -45,7 +45,7 @@ def test_a_socket_has_the_protocols_of_all_listens_and_the_options_of_one() -> N
         (("listen [::]:80 ipv6only=off;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
     ],
 )
-def test_what_nginx_refuses_is_reported_in_its_words(listens: tuple[str, ...], message: str) -> None:
+def test_a_listen_that_nginx_refuses_is_reported_with_its_message(listens: tuple[str, ...], message: str) -> None:
     assert [one.message for one in sockets_of(main_of(servers(*listens)), (1, 22)).problems][:1] == [message]
 
 

@@ -1,4 +1,4 @@
-"""Sources of configurations, and what editors and terminals add to them."""
+"""Sources of configurations: files, folders, dumps and pipes, with the additions of editors and terminals."""
 
 import codecs
 import io
@@ -59,8 +59,7 @@ def of_bytes(folder: Path, raw: bytes, *, version: str = NEWEST, prefix: str = "
     ],
     ids=["utf-8", "crlf", "bom", "utf-16", "utf-16-le", "utf-16-be", "latin-1"],
 )
-def test_a_file_is_read_whatever_program_wrote_it(tmp_path: Path, raw: bytes) -> None:
-    """The result is what nginx would read after a conversion."""
+def test_a_file_is_read_in_the_usual_encodings(tmp_path: Path, raw: bytes) -> None:
     found = of_bytes(tmp_path, raw)
     assert listens(found) == ["8080"]
     assert found.facts.configuration.problems == ()
@@ -98,7 +97,7 @@ def test_a_dump_is_read_with_a_terminals_text_around_it(
         assert (proxied.target.statement.file, proxied.target.statement.line) == ("/etc/nginx/conf.d/site.conf", 1)
 
 
-def test_includes_of_a_text_alone_are_not_read(tmp_path: Path) -> None:
+def test_an_include_outside_the_folder_is_listed_as_not_read(tmp_path: Path) -> None:
     found = of_bytes(tmp_path, b"events {}\nhttp { include /nowhere/*.conf; }\n")
     assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
 
@@ -127,8 +126,8 @@ def test_a_fragment_of_an_unknown_block_is_not_refused(tmp_path: Path, text: str
     assert found.is_fragment
 
 
-def test_the_prefix_names_the_folder_that_was_copied(tmp_path: Path) -> None:
-    """Files in a folder with another name are then found."""
+def test_the_prefix_is_the_original_place_of_a_copied_folder(tmp_path: Path) -> None:
+    """With the prefix, includes by an absolute name are found in the copy."""
     (tmp_path / "sites").mkdir()
     (tmp_path / "sites/a").write_text("server { listen 83; }\n", encoding="utf-8")
     found = of_bytes(tmp_path, b"events {}\nhttp { include /opt/web/conf/sites/*; }\n", prefix="/opt/web/conf")
@@ -185,21 +184,20 @@ def test_a_patch_to_a_template_keeps_its_placeholders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "line",
     [
         "set $B app; location / { proxy_pass http://${B}:80; }",
         "location ~ ^/(?<ID>.*)$ { proxy_pass http://10.0.0.1/${ID}; }",
         "location / { proxy_pass http://${host}; } # ${REMARK}",
     ],
 )
-def test_an_nginx_variable_is_not_a_placeholder(tmp_path: Path, said: str) -> None:
-    found = of_bytes(tmp_path, f"events {{}}\nhttp {{ server {{ {said} }} }}\n".encode())
+def test_an_nginx_variable_is_not_a_placeholder(tmp_path: Path, line: str) -> None:
+    found = of_bytes(tmp_path, f"events {{}}\nhttp {{ server {{ {line} }} }}\n".encode())
     assert found.facts.configuration.filled == ()
-    assert "stand-in" not in found.facts.proxied[0].target.to
 
 
 def test_includes_of_a_copy_do_not_leave_its_folder(tmp_path: Path) -> None:
-    """Neither ``..`` nor a link nor an absolute name leads out of the folder."""
+    """Includes with ``..``, through a link, or by an absolute name are not read if the file is outside."""
     secret = tmp_path / "outside.conf"
     secret.write_text("tcp_nodelay on;", encoding="utf-8")
     copy = tmp_path / "copy"
@@ -238,7 +236,9 @@ def included_in_a_chain(folder: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize(("write", "number"), [(included_twice, 22), (included_in_a_chain, 3000)])
-def test_endless_includes_give_one_error(tmp_path: Path, write: Callable[[Path, int], None], number: int) -> None:
+def test_too_many_or_too_deep_includes_give_one_error(
+    tmp_path: Path, write: Callable[[Path, int], None], number: int
+) -> None:
     write(tmp_path, number)
     with pytest.raises(BadInputError, match=r"more than \d+ (?:deep|files)"):
         read_configuration(open_source(str(tmp_path)))
@@ -257,7 +257,7 @@ def test_endless_includes_give_one_error(tmp_path: Path, write: Callable[[Path, 
 def test_a_configuration_beyond_a_limit_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, limit: str, named: str, message: str
 ) -> None:
-    """Within the limits, everything is read."""
+    """Without the lowered limits, everything is read."""
     (tmp_path / "sites").mkdir()
     for name in ("nginx.conf", "sites/a.conf", "sites/b.conf", "sites/c.conf"):
         (tmp_path / name).write_text("events {}\nhttp { sendfile on; }\n", encoding="utf-8")
@@ -295,7 +295,7 @@ def test_an_empty_file_is_not_a_configuration(tmp_path: Path, raw: bytes) -> Non
         of_bytes(tmp_path, raw)
 
 
-def test_unreadable_files_give_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_source_or_version_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInputError, match="no such file or folder"):
         audit(str(tmp_path / "gone.conf"))
     with pytest.raises(BadInputError, match=r"no nginx\.conf and no \*\.conf"):

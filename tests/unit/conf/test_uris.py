@@ -1,4 +1,4 @@
-"""The path that nginx compares with locations; a lab test checks it against nginx."""
+"""The path that nginx compares with locations; a lab test compares the results with nginx."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Possible values of a variable: all those that a configuration may give it, or unknown."""
+"""The possible values of a variable: all values that a configuration may assign, or None if they are unknown."""
 
 import pytest
 
@@ -46,7 +46,7 @@ PROXIED = "proxy_pass http://$b;"
         (f"split_clients $uri $b {{ 50% one; * two; }} server {{ location / {{ {PROXIED} }} }}", {"one", "two"}),
     ],
 )
-def test_either_every_possible_value_of_a_variable_is_known_or_none_is(http: str, expected: set[str] | None) -> None:
+def test_all_possible_values_of_a_variable_are_found_or_it_is_unknown(http: str, expected: set[str] | None) -> None:
     source = Dump({"nginx.conf": f"events {{ }}\nhttp {{ {http} }}\n"}, is_complete=False)
     [target] = targets_of(read_configuration(source).main)
     assert possible_values("$b", target.block) == expected

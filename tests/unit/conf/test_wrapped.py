@@ -1,4 +1,4 @@
-"""A configuration inside something else is rejected: its first directive would become an argument of other text."""
+"""A configuration inside another format is rejected: its first directive would become an argument of other text."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def indented(text: str, by: str) -> str:
         (f"[root@web ~]# docker exec web cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
     ],
 )
-def test_a_configuration_inside_something_else_is_rejected(text: str, what: str) -> None:
+def test_a_configuration_inside_another_format_is_rejected(text: str, what: str) -> None:
     with pytest.raises(BadInputError, match=what):
         read_configuration(Dump({"pasted": text}, is_complete=False))
 
@@ -43,5 +43,5 @@ def test_a_configuration_inside_something_else_is_rejected(text: str, what: str)
         "server {\n    location / { return 200 'nginx.conf: |'; }\n}\n",
     ],
 )
-def test_a_configuration_alone_is_read(text: str) -> None:
+def test_a_configuration_without_other_text_is_read(text: str) -> None:
     assert read_configuration(Dump({"pasted": text}, is_complete=False)).problems == ()

@@ -53,24 +53,24 @@ def audit_there(page: Page, text: str, version: str = "") -> str:
 
 
 @pytest.mark.parametrize("version", ["", "1.22"], ids=["any", "1.22"])
-def test_the_page_finds_what_the_command_finds(page: Page, version: str) -> None:
+def test_the_page_prints_the_same_as_the_command(page: Page, version: str) -> None:
     command = [sys.executable, "-m", "tuneproof.cli", "audit", "-", *(["--nginx", version] if version else [])]
     environment = {"COLUMNS": _WIDTH, "PYTHONPATH": str(CHECKOUT)}
     here = subprocess.run(command, input=CONF, env=environment, capture_output=True, text=True, check=True)
     assert audit_there(page, CONF, version) == here.stdout.strip()
 
 
-def test_bad_input_is_reported_in_one_sentence(page: Page) -> None:
+def test_bad_input_is_reported_on_the_page(page: Page) -> None:
     assert "NGINX DOES NOT START" in audit_there(page, "not nginx")
     assert audit_there(page, CONF, "newest").startswith("--nginx newest: not a version")
 
 
-def test_nothing_is_sent(page: Page, site: str) -> None:
+def test_the_page_sends_nothing_during_an_audit(page: Page, site: str) -> None:
     """After loading, an audit makes no requests, and the page's policy prevents scripts from contacting other hosts."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     audit_there(page, CONF)
-    assert asked == []
+    assert requested == []
     elsewhere = site.replace("127.0.0.1", "localhost")
     sent = page.evaluate("url => fetch(url, {mode: 'no-cors'}).then(() => true, () => false)", elsewhere)
     assert not sent
@@ -83,7 +83,7 @@ def test_axe_finds_no_violation(page: Page, scheme: str) -> None:
     assert Axe().run(page).response["violations"] == []
 
 
-def test_the_archive_contains_what_an_audit_needs_and_no_more() -> None:
+def test_the_archive_contains_only_packages_that_an_audit_needs() -> None:
     names = {name for _, name in packed()}
     assert {"tuneproof/audit/render.py", "tuneproof/conf/directives.tsv"} <= names
     assert not [name for name in names if Path(name).parts[1] in {"lab", "proof", "report", "catalogue"}]

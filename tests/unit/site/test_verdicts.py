@@ -1,4 +1,4 @@
-"""The page of verdicts by machine shows other people's results next to the project's own, only as text."""
+"""The page of verdicts by machine shows contributed results next to the project's own, only as text."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ HOSTILE: Final = "EPYC `<script>alert(1)</script>` [a](javascript:alert(1)) \x1b
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """Return a machine's results for the first three of the project's cells; the first has another verdict."""
+    """Return another machine's results for the project's first three cells; the first one has another verdict."""
     cells = json.loads(json.dumps(OWN["cells"][:3]))
     cells[0]["verdict"] = "refuted" if cells[0]["verdict"] == "holds" else "holds"
     return {**OWN, "cells": cells, **changes}

@@ -1,4 +1,4 @@
-"""The state that a lab must leave unchanged: the readings that count, and the differences that are reported."""
+"""The host's state that a lab must not change: the settings that are read, and the differences that are reported."""
 
 import json
 import os
@@ -16,7 +16,7 @@ QDISCS = [
     {"kind": "netem", "handle": "8001:", "dev": "eth0", "root": True},
     {"kind": "clsact", "handle": "ffff:", "dev": "eth0", "parent": "ffff:fff1"},
 ]
-# Counters, settings of individual links, which come and go with any container, and unrelated sysctls.
+# Counters, settings of single interfaces, which come and go with any container, and unrelated sysctls.
 PASSING = (
     *("net/netfilter/nf_conntrack_count", "net/ipv4/conf/eth0/forwarding", "net/ipv6/neigh/veth1/retrans_time_ms"),
     *("vm/drop_caches", "vm/stat_refresh", "kernel/pid_max", "fs/file-nr"),
@@ -42,8 +42,8 @@ def read(folder: Path, **values: str) -> HostState:
 
 
 def test_sysctls_are_read_by_their_path_except_changing_or_unreadable_ones(folder: Path) -> None:
-    """The separator between several numbers stays; a byte that is not text can be compared, too."""
-    # Permissions would not stop root from reading; nothing is mapped at a process's address 0, for any user.
+    """The separator between several numbers stays; a byte that is not ASCII is replaced."""
+    # Permissions would not stop root; reading a process's memory at address 0 fails for every user.
     (folder / "sys/vm/compact_memory").symlink_to("/proc/self/mem")
     values = {"net__ipv4__tcp_rmem": "4096\t131072\t6291456\n", "vm__swappiness": "60", "net__core__odd": "\xff1\n"}
     assert read(folder, **values, **dict.fromkeys(PASSING, "1\n")) == HostState(
@@ -77,12 +77,12 @@ def test_entries_that_disappear_while_being_read_are_not_an_error(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", gone)
-    told = read(folder, net__ipv4__conf__veth1__mtu="1500\n", net__ipv4__tcp_syncookies="1\n")
-    assert told.sysctls == {"net/ipv4/tcp_syncookies": "1"}
+    found = read(folder, net__ipv4__conf__veth1__mtu="1500\n", net__ipv4__tcp_syncookies="1\n")
+    assert found.sysctls == {"net/ipv4/tcp_syncookies": "1"}
 
 
-def test_links_of_other_peoples_containers_do_not_count_as_a_change(folder: Path) -> None:
-    """Somebody starts a container while a scenario runs; a bridge that they made themselves is still reported."""
+def test_interfaces_that_the_engine_made_do_not_count_as_a_change(folder: Path) -> None:
+    """Another user may start a container while a scenario runs. Other new interfaces, such as br-lan, are reported."""
     before = read(folder)
     for name in ("vethfbca4e1", "br-6aa6b7103714", "br-lan"):
         (folder / "links" / name).mkdir()

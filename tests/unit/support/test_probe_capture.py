@@ -41,8 +41,8 @@ def arrivals(frames: Iterable[bytes], *, snap_bytes: int = 2048) -> Arrivals:
     return Arrivals.of(file.getvalue(), payload_bytes=PAYLOAD_BYTES)
 
 
-def test_a_wrong_bit_shows_wherever_it_hits_the_padding() -> None:
-    """Other packets in the capture do not count; a frame of another length is not a probe."""
+def test_a_wrong_bit_is_counted_anywhere_in_the_padding() -> None:
+    """A frame of another length is not a probe, and does not count."""
     for byte in (*range(UNPADDED_BYTES - 10, UNPADDED_BYTES + 10), FRAME_BYTES - 1):
         seen = arrivals([probe(0), probe(1, wrong_byte=byte), probe(2), probe(3) + b"\1"])
         assert (seen.arrived, seen.corrupted) == (3, int(byte >= UNPADDED_BYTES)), byte
@@ -51,7 +51,7 @@ def test_a_wrong_bit_shows_wherever_it_hits_the_padding() -> None:
 
 
 def test_truncated_probes_are_rejected() -> None:
-    """A missing count is better than a wrong one."""
+    """A wrong bit in the missing part would not be counted."""
     with pytest.raises(ValueError, match="probes are cut to less than 1042 bytes"):
         arrivals([probe(0)], snap_bytes=1041)
 

@@ -1,4 +1,4 @@
-"""The init of a wire's kernel that repeatedly logs how much memory is free."""
+"""An init for a wire's kernel that repeatedly logs how much memory is free."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ sys.path.insert(0, "/opt/netadmin")
 from netadmin import guest
 
 
-def _tell() -> None:
+def _log_free_memory() -> None:
     while True:
         time.sleep(0.2)
         if (found := re.search(r"MemFree: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))) is not None:
@@ -20,5 +20,5 @@ def _tell() -> None:
 
 if __name__ == "__main__":
     guest.mount("proc", "/proc")
-    threading.Thread(target=_tell, daemon=True).start()
+    threading.Thread(target=_log_free_memory, daemon=True).start()
     guest.main()

@@ -1,6 +1,7 @@
-"""Shapes a pair of links natively, as on a host with netem, times frames on it, and prints the results.
+"""Shapes a link natively, as on a host with netem, times frames on it, and prints the results.
 
-Arguments: pairs of impairments by direction, as JSON in hexadecimal. It prints one line of JSON for each.
+Each argument contains the impairments of both directions, as JSON in hexadecimal. The program prints one line of JSON
+for each.
 """
 
 import ctypes
@@ -25,7 +26,7 @@ _POWER_OFF: Final = 0x4321FEDC
 
 
 def tried(wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Return what was read back, and the shortest time of a frame each way: a busy host only makes it longer."""
+    """Return the settings that were read back, and the shortest time of a frame each way, despite a busy host."""
     from netadmin import native  # noqa: PLC0415 - netlink needs /proc and the modules
     from netadmin.rtnetlink import IPRoute  # noqa: PLC0415
 

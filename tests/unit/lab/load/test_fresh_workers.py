@@ -47,5 +47,5 @@ def test_an_incomplete_reload_makes_the_trial_void_and_shows_nginxs_last_lines(
     with pytest.raises(VoidTrialError) as caught:
         TrialNginx(fake.stage, configuration="").fresh_workers()
     assert caught.value.what == "nginx container subject did not replace its workers within 60 s"
-    assert caught.value.tail == "the subject's last words"
+    assert caught.value.tail == "the end of the subject's log"
     assert 60 < fake.clock.now_s - began_s < 60.1

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_diagnoses import CLAIM_OF, told
+from tests.support.canned_diagnoses import CLAIM_OF, diagnosed
 from tests.support.canned_diagnoses import TABLE as DIAGNOSIS_TABLE
 from tests.support.canned_observations import Block, by_arm
 from tests.support.claim_effects import TABLE
@@ -32,8 +32,8 @@ OWN_LOOKS: Final = [key for key, claim in CLAIMS.items() if claim.own_looks]
 BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
     **{(name.partition("/")[0], name.partition("/")[2]): holds[0] for name, (holds, _) in TABLE.items()},
     **{(DIAGNOSIS.name, name): holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
-    **{(DIAGNOSIS.name, claim.name): [told()] for claim in CLAIM_OF.values()},
-    **{(scenario.name, claim.name): [told()] for scenario in (STREET, FAILURES) for claim in scenario.claims},
+    **{(DIAGNOSIS.name, claim.name): [diagnosed()] for claim in CLAIM_OF.values()},
+    **{(scenario.name, claim.name): [diagnosed()] for scenario in (STREET, FAILURES) for claim in scenario.claims},
 }
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.canned_diagnoses import CLAIM_OF, RIGHT, TABLE, WRONG, Block, told
+from tests.support.canned_diagnoses import CLAIM_OF, RIGHT, TABLE, WRONG, Block, diagnosed
 from tuneproof.catalogue.differential_diagnosis import (
     DIAGNOSES,
     NINE_IN_TEN,
@@ -25,7 +25,7 @@ from tuneproof.proof.inference.plan import side
 def test_a_diagnosis_is_right_if_its_primary_cause_is_the_provoked_one(arm: str) -> None:
     """A consequence may be named after the primary cause."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
-    right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]
+    right = [diagnosed(*causes), diagnosed(*causes, Cause.CLIENT_GONE)] if causes else [diagnosed()]
     assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)
 
 
@@ -33,7 +33,7 @@ def test_a_diagnosis_is_right_if_its_primary_cause_is_the_provoked_one(arm: str)
 def test_any_other_diagnosis_is_wrong_and_so_is_no_diagnosis(arm: str) -> None:
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     others = [cause for cause in Cause if (cause,) != causes]
-    wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
+    wrong = [diagnosed(cause) for cause in others] + ([diagnosed(), diagnosed(others[0], *causes)] if causes else [])
     assert {claim.effect({arm: observation}) for observation in wrong} == {WRONG}
 
 

@@ -37,7 +37,7 @@ def counts(reader: QuicReader) -> dict[str, int]:
 def test_an_answered_handshake_is_an_established_connection() -> None:
     talk = QuicTalk()
     talk.begins()
-    talk.is_established()
+    talk.completes_handshake()
     assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1}
     assert talk.reader.datagrams == 5
 
@@ -85,7 +85,7 @@ def test_a_retry_and_its_continuation_are_counted() -> None:
     talk.begins()
     talk.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
     talk.sends(long_header(INITIAL, b"new one!", CLIENT_ID))
-    talk.is_established()
+    talk.completes_handshake()
     assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1, "retried": 1}
 
 
@@ -111,7 +111,7 @@ def test_a_version_negotiation_is_counted() -> None:
     talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
     assert talk.receives(long_header(INITIAL, CLIENT_ID, FIRST_ID, version=NEGOTIATION, size_bytes=40))
     talk.begins()
-    talk.is_established()
+    talk.completes_handshake()
     assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1, "negotiated": 1}
 
 
