@@ -263,6 +263,28 @@ _FORMS: Final = {
     "server { location / { try_files /a /b; try_files /c /d; } }": '"try_files" directive is duplicate',
     "server { location / { root /a; alias /b; } }": '"alias" directive is duplicate, "root" directive was specified',
     "server { location / { limit_except FOO { deny all; } } }": 'invalid method "FOO"',
+    "error_page 404 =abc /a;": 'invalid value "=abc"',
+    "limit_req_zone $uri zone=a:1m rate=1r/s; limit_req zone=a delay=soon;": 'invalid delay value "delay=soon"',
+    "upstream a { hash $uri consistant; server 127.0.0.1:1; }": 'invalid parameter "consistant"',
+    "proxy_bind 127.0.0.1 transparant;": 'invalid parameter "transparant"',
+    "log_format a escape=xml $uri;": 'unknown log format escaping "xml"',
+    "aio thread;": '"aio" directive invalid value',
+    "directio on;": '"directio" directive invalid value',
+    "client_body_in_file_only yes;": 'invalid value "yes"',
+    "if_modified_since never;": 'invalid value "never"',
+    "keepalive_disable all;": 'invalid value "all"',
+    "server { location / { grpc_pass http://127.0.0.1:50051; } }": 'invalid host in upstream "http://127.0.0.1:50051"',
+    "open_file_cache inactive=20s;": '"open_file_cache" must have the "max" parameter',
+    "geo $a { ranges; 10.0.0.0/8 1; }": 'invalid range "10.0.0.0/8"',
+    "server { auth_request /a; auth_request /b; }": '"auth_request" directive is duplicate',
+    "upstream a { server 127.0.0.1:1; keepalive 2; keepalive 4; }": '"keepalive" directive is duplicate',
+    "server { location @a { alias /b; } }": 'the "alias" directive cannot be used inside the named location',
+    "server { location / { proxy_redirect default; proxy_pass http://127.0.0.1; } }": (
+        '"proxy_redirect default" should be placed after the "proxy_pass" directive'
+    ),
+    "server { location / { proxy_pass http://$host; proxy_redirect default; } }": (
+        '"proxy_redirect default" cannot be used with "proxy_pass" directive with variables'
+    ),
     "error_page 404 0499 /a;": 'invalid value "0499"',
     "proxy_buffers 0 4k;": '"proxy_buffers" directive invalid value',
     "gzip_buffers 4 0k;": '"gzip_buffers" directive invalid value',
@@ -439,6 +461,14 @@ LOADED: Final[Mapping[str, str]] = {
     "caches": (
         "proxy_cache_path /tmp/a levels=1:2 keys_zone=a:8k loader_files=200 loader_sleep=50ms loader_threshold=1s "
         "manager_files=1 manager_sleep=1m manager_threshold=200;"
+    ),
+    "words-of-several-modules": (
+        "upstream a { hash $uri consistent; server 127.0.0.1:1; keepalive 2; } log_format b escape=none $uri; "
+        "aio threads; directio 4m; client_body_in_file_only Clean; if_modified_since exact; keepalive_disable msie6; "
+        "geo $c { ranges; default 0; 10.0.0.0-10.0.0.9 1; } proxy_redirect off; "
+        "server { error_page 404 = /a; error_page 403 =200 /b; auth_request /c; location / { auth_request off; "
+        "proxy_pass http://127.0.0.1; proxy_redirect default; proxy_bind 127.0.0.1 transparent; } "
+        "location /g { grpc_pass GRPC://127.0.0.1:1; } }"
     ),
     "largest-and-smallest-numbers": (
         "limit_conn_zone $uri zone=a:1m; limit_conn a 065535; error_page 498 500 /a; proxy_buffers 03 4k; "

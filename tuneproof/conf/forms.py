@@ -29,6 +29,7 @@ _CACHE_PARAMETERS: Final = (
     "levels|use_temp_path|keys_zone|inactive|max_size|min_free|(?:loader|manager)_(?:files|sleep|threshold)"
     "|purger(?:_files|_sleep|_threshold)?"
 )
+_BINDING: Final = "proxy_bind fastcgi_bind uwsgi_bind scgi_bind grpc_bind memcached_bind"
 _HOST: Final = r"unix:.*|[^/?]*"
 _BOTH: Final = "http stream"
 _ALL: Final = "http stream mail"
@@ -64,6 +65,7 @@ _FORMS: Final = (
     _Form(names="return", words=r"\d{1,3}|(?:https?://|\$scheme).*", message='invalid return code "{}"', place=_FIRST),
     _Form(names="error_page", words=r"\d+|=.*", place=slice(0, -1)),
     _Form(names="error_page", words="(?!0*499$).*", place=slice(0, -1)),
+    _Form(names="error_page", words=r"=\d*", place=slice(0, -1), of="="),
     _Form(
         names="error_page",
         words=r"0*[345]\d\d",
@@ -88,7 +90,23 @@ _FORMS: Final = (
         protocols=_BOTH,
     ),
     _Form(names="limit_req", words=f"burst={_NUMBER}", message='invalid burst value "{}"', of="burst="),
+    _Form(names="limit_req", words=f"delay={_NUMBER}", message='invalid delay value "{}"', of="delay="),
     _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", message=_PARAMETER),
+    _Form(names="hash", words="consistent", message=_PARAMETER, place=_LATER, protocols=_BOTH),
+    _Form(names=_BINDING, words="transparent", message=_PARAMETER, place=_LATER, protocols=_BOTH),
+    _Form(
+        names="log_format",
+        words="escape=(?:default|json|none)",
+        message='unknown log format escaping "{value}"',
+        place=slice(1, 2),
+        of="escape=",
+        protocols=_BOTH,
+    ),
+    _Form(names="aio", words="on|off|threads(?:=.+)?", message='"aio" directive invalid value'),
+    _Form(names="directio", words=r"off|\d+[kKmMgG]?", message='"directio" directive invalid value'),
+    _Form(names="client_body_in_file_only", words="on|off|clean"),
+    _Form(names="if_modified_since", words="off|exact|before"),
+    _Form(names="keepalive_disable", words="none|msie6|safari"),
     _Form(names="limit_req_status limit_conn_status", words=r"0*[45]\d\d", message="value must be between 400 and 599"),
     _Form(
         names="limit_conn",
@@ -208,6 +226,12 @@ _FORMS: Final = (
     _Form(names="dav_methods", words="off|PUT|DELETE|MKCOL|COPY|MOVE"),
     _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", message='invalid event type "{}"'),
     _Form(names="fastcgi_pass", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST),
+    _Form(
+        names="grpc_pass uwsgi_pass scgi_pass memcached_pass",
+        words="(?!)",
+        message='invalid host in upstream "{}"',
+        of="https?://",
+    ),
     _Form(names="server", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST, protocols=_BOTH),
     _Form(names="proxy_pass", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST, protocols="stream"),
     _Form(
@@ -300,8 +324,11 @@ def _of_line(said: Statement, table: Block) -> str:
     alone, pairs = _PARAMETERS[table.name]
     if len(said.args) != 1 and not (said.name in alone and not said.args):
         return f"invalid number of the {table.name} parameters"
-    is_range = table.name == "geo" and said.name not in {*alone, *pairs} and not table.local("ranges")
-    return f'invalid network "{said.name}"' if is_range and not _is_network(said.name) else ""
+    if table.name != "geo" or said.name in {*alone, *pairs}:
+        return ""
+    if table.local("ranges"):
+        return "" if "-" in said.name else f'invalid range "{said.name}"'
+    return "" if _is_network(said.name) else f'invalid network "{said.name}"'
 
 
 def _repeated_keys(table: Block) -> Iterator[Problem]:
@@ -328,6 +355,9 @@ def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
         words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
         yield from (form.message.format(one, name=said.name, value=one.partition("=")[2]) for one in wrong)
+    has_max = any(arg == "off" or arg.startswith("max=") for arg in said.args)
+    if said.name == "open_file_cache" and not has_max:
+        yield '"open_file_cache" must have the "max" parameter'
 
 
 def _case_of(form: _Form) -> re.RegexFlag:

@@ -30,7 +30,7 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 # nginx Plus and Angie had these before.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
-_ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use"})
+_ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
 _FILE_TEST: Final = re.compile("!?-[fdex]")
@@ -106,6 +106,10 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         if is_given(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
             yield problem_at(said, "invalid URL prefix")
     yield from _condition(block)
+    yield from _default_redirects(block)
+    if block.name == "location" and Location.of(block).kind is Kind.NAMED:
+        message = 'the "alias" directive cannot be used inside the named location'
+        yield from (problem_at(said, message) for said in block.local("alias"))
     for inner in block.blocks:
         yield from _of_block(inner, version)
 
@@ -115,6 +119,19 @@ def _wrong_regexes(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         for one, regex in _regexes(block):
             if is_given(one) and (message := refusal(regex, version)):
                 yield problem_at(one, message)
+
+
+def _default_redirects(block: Block) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_proxy_redirect about ``default``."""
+    for at, said in enumerate(block.own):
+        if said.name != "proxy_redirect" or said.value != "default" or block.lacks_includes:
+            continue
+        passed = next((one for one in block.own[:at] if one.name == "proxy_pass"), None)
+        if passed is None:
+            yield problem_at(said, '"proxy_redirect default" should be placed after the "proxy_pass" directive')
+        elif "$" in passed.value:
+            message = '"proxy_redirect default" cannot be used with "proxy_pass" directive with variables'
+            yield problem_at(said, message)
 
 
 def _condition(block: Block) -> Iterator[Problem]:
