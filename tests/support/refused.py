@@ -263,6 +263,8 @@ _FORMS: Final = {
     "server { location / { try_files /a /b; try_files /c /d; } }": '"try_files" directive is duplicate',
     "server { location / { root /a; alias /b; } }": '"alias" directive is duplicate, "root" directive was specified',
     "server { location / { limit_except FOO { deny all; } } }": 'invalid method "FOO"',
+    "server { location ~ ^/(?<user-id>[0-9]+) { } }": "syntax error in subpattern name (missing terminator",
+    "server { server_name ~^(?P<sub.domain>a); }": "syntax error in subpattern name (missing terminator",
     "error_page 404 =abc /a;": 'invalid value "=abc"',
     "limit_req_zone $uri zone=a:1m rate=1r/s; limit_req zone=a delay=soon;": 'invalid delay value "delay=soon"',
     "upstream a { hash $uri consistant; server 127.0.0.1:1; }": 'invalid parameter "consistant"',
@@ -367,7 +369,8 @@ LOADED: Final[Mapping[str, str]] = {
     "rewritten-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",
     "brackets-that-match": (
         "server { location ~ []a] { } location ~ [^](] { } location ~ '[)]' { } location ~ '\\Q(\\E' { } "
-        "location ~ '(?x)a #(' { } location ~ '(?#()a' { } location ~ '(?<b>a){2}' { } location ~ \\( { } }"
+        "location ~ '(?x)a #(' { } location ~ '(?#()a' { } location ~ '(?<b>a){2}' { } location ~ \\( { } "
+        "location ~ '[(?<a-b>]' { } location ~ '\\(?<a-b>' { } location ~ \"(?<c>x)(?P<d>x)(?'e'x)(?<=x)(?<!x)\" { } }"
     ),
     "lists-twice": "server { add_header A b; add_header A b; error_page 404 /a; error_page 404 /b; index a; index b; }",
     "once-in-each-block": "gzip on; server { gzip on; location / { gzip on; if ($arg_a) { gzip on; } } }",

@@ -33,6 +33,13 @@ _REFUSED: Final = {
     ("unbalanced parenthesis", None): ("unmatched parentheses", "unmatched closing parenthesis"),
     ("nothing to repeat", False): ("nothing to repeat", "quantifier does not follow a repeatable item"),
 }
+# A class may contain what looks like a group.
+_CLASS: Final = re.compile(r"\[\^?\]?[^\]]*\]")
+_TORN_NAME: Final = re.compile(r"\(\?(?:P?<|')[A-Za-z_]\w*+(?![>'])", re.ASCII)
+_OF_A_NAME: Final = (
+    "syntax error in subpattern name (missing terminator)",
+    "syntax error in subpattern name (missing terminator?)",
+)
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 
 
@@ -66,7 +73,7 @@ def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
 
 
 def refusal(regex: str, version: tuple[int, ...]) -> str:
-    """Return PCRE's error about unmatched brackets, or about a quantifier at the beginning; empty for none."""
+    """Return PCRE's error about brackets, a group's name or a quantifier at the beginning; empty for none."""
     is_new = version >= _PCRE2_SINCE
     said = _refused(regex)
     return f'pcre{"2" if is_new else ""}_compile() failed: {said[is_new]} in "{regex}"' if said else ""
@@ -77,6 +84,8 @@ def _refused(regex: str) -> tuple[str, str] | None:
     """Return the errors of PCRE and PCRE2 (see :func:`refusal`); None if there is none, or Python cannot tell."""
     if _OTHERWISE_READ.search(regex):
         return None
+    if _TORN_NAME.search(_CLASS.sub("", _ESCAPE.sub("", regex))):
+        return _OF_A_NAME
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
