@@ -73,13 +73,13 @@ def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
 
 
 def _hold_many(rig: Rig) -> Figures:
-    """Let more clients than there are slots request a response that never ends; count the clients that get one."""
+    """Let more clients than worker_connections request a response that never ends; count those that get one."""
     held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, then=(Step.STAY,)))
     return {"clients_served": statuses(held, 200)}
 
 
 def _beside_idle(rig: Rig) -> Figures:
-    """Let clients keep more idle connections than there are slots, and let others connect."""
+    """Let clients keep more idle connections than worker_connections, and let others connect."""
     return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", then=(Step.STAY,)))
 
 
@@ -87,7 +87,7 @@ def _beside_busy(rig: Rig) -> Figures:
     """Keep the same number of clients in the middle of a download, and let others connect."""
     reading = Flow(
         connections=2 * SLOTS,
-        # A client that has not sent a request is not busy: nginx 1.18 closes some of those when slots run out.
+        # A client that has not sent a request is not busy: nginx 1.18 closes some of those when connections run out.
         at_once=1,
         path="/4000000.bin",
         read_bytes_per_s=4000,

@@ -1,4 +1,4 @@
-"""What nginx does with the cached files that it finds when it starts.
+"""How nginx treats the cached files that it finds when it starts.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path.
 """

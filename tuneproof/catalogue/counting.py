@@ -153,7 +153,7 @@ def claims_from(line: Line, *, code: Code = MappingProxyType({}), **numbers: flo
             line,
             claim=line.control["claim"],
             sentence=line.control["sentence"],
-            source="control of the one above",
+            source="control of the claim above",
             line="",
             arms=(other,),
             turned_by={other: arm},

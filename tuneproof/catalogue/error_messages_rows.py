@@ -1,4 +1,4 @@
-"""Rows about error-log messages: what provokes each, what stops it, and popular advice that does not.
+"""Rows about error-log messages: what provokes each, what stops it, and popular advice that does not help.
 
 The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration consists of the parts of written_config; in
 them, ``{certificate}`` is the lab's certificate, ``{backend}`` a server that answers every request, and ``{x*N}`` is x

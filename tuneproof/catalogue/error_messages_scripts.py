@@ -93,8 +93,8 @@ def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
 
 def _tests(rig: Rig, _provocation: Provocation, _row: str) -> Went:
     """Let nginx test the configuration."""
-    said = rig.test()
-    return said.text, said.status
+    tested = rig.test()
+    return tested.text, tested.status
 
 
 def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:

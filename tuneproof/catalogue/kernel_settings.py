@@ -68,7 +68,7 @@ def _left_later(rig: Rig, *, close: bool) -> Figures:
 
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:
-    """Return the script that checks whether the kernel knows a setting at all."""
+    """Return the script that checks whether the kernel has a setting."""
     return lambda rig: {"has_setting": float(rig.kernel_has(sysctl))}
 
 

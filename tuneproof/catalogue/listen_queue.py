@@ -109,7 +109,7 @@ CLAIMS: Final = (
         effect_name="storms in which exactly min(backlog, somaxconn) + 1 connections got in",
         scale=Scale.SHARE,
         threshold=LAW_THRESHOLD,
-        why="a rule that fails in one storm of four is no rule",
+        why="if the formula fails in one storm of four, it predicts nothing",
         # Two storms per block: if all 14 are exact, the share is at least 78 %.
         own_looks=(7, 14),
     ),

@@ -82,7 +82,7 @@ def moved_keys(rig: Rig) -> Figures:
 
 
 def network(rig: Rig) -> Figures:
-    """Let each client in a /24 network send a request; count how many fewer than half the second server gets."""
+    """Let each client in a /24 network send a request; return how many the server with fewer gets, ÷ half of them."""
     rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
     clients = by_server(rig.logged(CLIENTS))
     fewest = min(clients.values()) if len(clients) > 1 else 0

@@ -1,7 +1,7 @@
 """Network quality: how fast the links must be for the reuseport stall; arms and claims, declared before measuring.
 
-Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), which says that the stall needs a good network, an
-unloaded backend and enough bulk downloads. The grid limits the rates of the upstream's link and of the client's.
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), according to which the stall needs a good
+network, an unloaded backend and enough bulk downloads. The grid limits the rates of the upstream's and client's links.
 """
 
 from collections.abc import Mapping
@@ -201,7 +201,7 @@ class NetworkQuality:
                 metric=TURN_CPU,
                 scale=Scale.SHARE,
                 threshold=MAP_THRESHOLD,
-                why="three limited combinations in four: nobody can rely on a rule with more exceptions",
+                why="three limited combinations in four: with more exceptions, nobody could rely on the claim",
                 control=control,
                 table=lambda arms: grid_lines(arms, self.grid),
             ),

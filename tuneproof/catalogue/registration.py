@@ -36,7 +36,7 @@ _DIGITS: Final = 16
 # Functions of these packages belong to a claim; the lab and the inference do not.
 _OWN: Final = ("tuneproof.catalogue",)
 # Fields that newer Python versions add to every node, or that do not affect the computation.
-_SAYS_NOTHING: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
+_IRRELEVANT: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
 _CODE: Final = "code"  # stands for a function among data
 
 
@@ -115,7 +115,7 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 def _around(scenario: Scenario[Any]) -> list[object]:
     """Return the surroundings of a scenario's arms: backends, companions, warm-up."""
-    # The number of labs does not change results; the scripts show whether there are HTTP/3 clients.
+    # The number of labs does not change results; whether there are HTTP/3 clients is visible in the scripts.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
     return [
         value
@@ -267,7 +267,7 @@ def _tree(node: object, local: Mapping[str, str]) -> object:
         return repr(node)
     if isinstance(node, ast.Constant):
         return ["Constant", repr(node.value)]
-    found = {name: value for name, value in ast.iter_fields(node) if name not in _SAYS_NOTHING and value}
+    found = {name: value for name, value in ast.iter_fields(node) if name not in _IRRELEVANT and value}
     return [type(node).__name__, *([name, _tree(value, local)] for name, value in sorted(found.items()))]
 
 

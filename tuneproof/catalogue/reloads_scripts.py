@@ -86,7 +86,7 @@ def downloads(action: Action) -> Script:
 
 
 def websockets(action: Action) -> Script:
-    """Return the script that counts the WebSockets that carry no further data after an action."""
+    """Return the script that counts the WebSockets that carry no more data after an action."""
 
     def script(rig: Rig) -> Figures:
         _open_websockets(rig, WEBSOCKETS)

@@ -76,7 +76,7 @@ def short_requests(workers: int) -> Callable[[Rig], Figures]:
 
 
 def beside_long_requests(rig: Rig) -> Figures:
-    """Give the other server long requests during the failure; count those of as many more that the first one gets."""
+    """Give the other server long requests during the failure, and as many later; count those that the first gets."""
     before = _fail(rig, 1)
     rig.open_streams(Streams(count=LONG, path="/hold/before"))
     _until_begun(rig, LONG)

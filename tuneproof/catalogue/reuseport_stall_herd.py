@@ -1,4 +1,4 @@
-"""The thundering herd: does a shared accept queue wake workers for nothing, and do workers wait longer for their CPU?
+"""The thundering herd: does a shared accept queue wake workers needlessly, and do workers wait longer for their CPU?
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023): without reuseport each worker waits on the run
     queue for 2.8 to 3.0 % of the time, with it for 1.3 to 1.6 %.

@@ -34,7 +34,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 SCENARIO: Final = "reuseport_stall_rcvbuf"
 SINCE: Final = "1.31.3"
-SOURCE: Final = "nginx 1.31.3: proxy_socket_rcvbuf; its documentation does not name the stall"
+SOURCE: Final = "nginx 1.31.3: proxy_socket_rcvbuf; its documentation does not mention the stall"
 
 DEFAULT: Final = "default"
 TWIN: Final = "default-twin"
@@ -111,7 +111,7 @@ def claims() -> tuple[Claim[StallObservation], ...]:
         effect_name="bytes that a loop iteration reads, default ÷ two small buffers of each connection",
         scale=Scale.RATIO,
         threshold=HALVED_THRESHOLD,
-        why="an iteration that reads twice what small buffers could hold needs a cure",
+        why="only an iteration that reads at least twice what small buffers hold needs a remedy",
     )
     doses = (DEFAULT, LARGE, CURE, SMALLEST)
     return (
@@ -126,7 +126,7 @@ def claims() -> tuple[Claim[StallObservation], ...]:
             figure="worker1_turn_bytes_p50",
             scale=Scale.RATIO,
             threshold=RELIEF_THRESHOLD,
-            why="an iteration that reads a fifth serves five requests where it served one: users would notice",
+            why="if an iteration reads a fifth, a small request waits a fifth as long: users would notice",
             since=SINCE,
             control=control,
         ),
@@ -169,7 +169,7 @@ def claims() -> tuple[Claim[StallObservation], ...]:
             scale=Scale.RATIO,
             threshold=ALIKE_THRESHOLD,
             form=Form.SAME,
-            why="the square root of what makes either of them a cure",
+            why="the square root of the factor from which either of them is a remedy",
             since=SINCE,
             control=control,
         ),

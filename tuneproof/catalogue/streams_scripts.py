@@ -92,7 +92,7 @@ def silence(*, comment: str) -> Callable[[Rig], Figures]:
 
     nginx's own timer shows when the timeout has passed: the last stream opened has such a timeout, too.
 
-    comment: what the backend keeps sending on one of the streams; empty for nothing.
+    comment: what the backend sends repeatedly on one of the streams; empty to send nothing.
     """
 
     def script(rig: Rig) -> Figures:
@@ -101,7 +101,7 @@ def silence(*, comment: str) -> Callable[[Rig], Figures]:
         rig.backend().send(event(SMALL_BYTES), 1)
         _open(rig, [("control", "plain")])
         rig.wait_until(lambda: bool(rig.arrived()[-1].end), "did not end a stream by its timeout")
-        # nginx has handled earlier timers by now; this reads the data that was still on its way.
+        # nginx has handled earlier timers by now; this reads data that was still on its way.
         commented, *others, _control = [bool(one.end) for one in rig.arrived()]
         rig.leave_streams()
         pause_s = rig.backend().seen().longest_pause_s

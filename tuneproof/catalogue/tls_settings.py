@@ -70,8 +70,8 @@ def _resumed_after(rig: Rig, step: Callable[[], None]) -> Figures:
 
 def _stapling(rig: Rig) -> Figures:
     """Let nginx test the configuration, and look for its warning about stapling."""
-    said = rig.test()
-    return {"accepted": float(said.status == 0), "ignored": float('"ssl_stapling" ignored' in said.text)}
+    tested = rig.test()
+    return {"accepted": float(tested.status == 0), "ignored": float('"ssl_stapling" ignored' in tested.text)}
 
 
 def _tls(directives: str) -> str:

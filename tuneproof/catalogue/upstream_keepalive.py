@@ -61,7 +61,7 @@ def subject(name: str, backend: str, block: tuple[str, ...], location: tuple[str
 
 
 def proxied(backend: str) -> Subject:
-    """Return an nginx with nothing but an upstream block: a version's default."""
+    """Return an nginx with only an upstream block: a version's defaults."""
     return subject(f"plain-{backend}", backend, (), ())
 
 
@@ -96,7 +96,7 @@ ARMS: Final = (
 
 
 def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
-    """Return how busy nginx was: whether a proxy lowers the rate depends on what reaches its limit first.
+    """Return in words how busy nginx was: whether a proxy lowers the rate depends on what reaches its limit first.
 
     If the generator does, a proxy costs nothing; if the CPU that nginx shares with the backend does, the backend gets
     what nginx leaves.

@@ -1,6 +1,6 @@
 """Keepalive to a distant upstream saves a round trip.
 
-Over a slow link, a keepalive connection does not save work, but the handshake's round trip (RFC 9293, section 3.5).
+Over a long link, a keepalive connection saves the round trip of the handshake (RFC 9293, section 3.5), not work.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""worker_connections: every slot costs memory at start, used or not."""
+"""worker_connections: each of them costs memory at start, whether it is used or not."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,7 +39,7 @@ ARMS = tuple(arm(name, *size) for name, size in SIZES.items())
 
 
 def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: float, since: str = "") -> Claim[Seen]:
-    """Return the claim that a regression predicts this many bytes, within 3 %, for ``of``: (workers, all slots)."""
+    """Return the claim that a regression predicts this many bytes, within 3 %, for ``of``: (workers, connections)."""
 
     def effect(block: Mapping[str, Seen]) -> float:
         sizes = np.array([(SIZES[name][0], SIZES[name][0] * SIZES[name][1]) for name in block], dtype=float)

@@ -1,4 +1,4 @@
-"""Lines that people copy, as data: each line of advice is a row, the source of its claim and its audit rule.
+"""Lines that people copy, as data: each line of advice is a row, from which its claim and its audit rule are made.
 
 Each scenario has a file. Its table ``figures`` describes each counted figure; its rows are :class:`Line`, and below
 each row are its :class:`Concern`. Braces in a sentence stand for numbers from the scenario's scripts.
@@ -22,9 +22,9 @@ _SUFFIX: Final = ".toml"
 class Concern:
     """A finding of the audit, and its conditions.
 
-    It is about each matching directive, or about each ``block`` in which something is missing ("main" outside of all
-    blocks). If the row names a version from which the advice has expired, it applies from that version on;
-    ``{version}`` in its text is that version.
+    It concerns each matching directive, or each ``block`` in which something is missing ("main" outside of all blocks).
+    If the row names a version from which the advice has expired, it applies from that version on; ``{version}`` in its
+    text is that version.
     """
 
     state: str  # one of :class:`tuneproof.audit.advice.State`
@@ -101,7 +101,7 @@ class Line:
     subject_cpus: int = 1  # minimum for nginx
     form: str = "more"  # or "same", "order"
     threshold: float | None = None  # the effect of two arms must exceed it
-    why: str = ""  # the reason for the threshold: the source's figure, or what would matter to whom
+    why: str = ""  # the reason for the threshold: the source's figure, or what matters to users
     at_least: float | str = 1.0  # the smallest value of the figure, so that zero can be a denominator; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how
     expected: str = "holds"  # or "refuted"; "" if hosts legitimately differ

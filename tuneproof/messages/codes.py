@@ -1,6 +1,6 @@
-"""The number in a message, such as an errno, and what a row says about it.
+"""The number in a message, such as an errno, and the clause about it in a row.
 
-A row's ``why`` may have clauses for numbers: "2: the folder is missing. 13 and 1: …", after what holds for all of them.
+A row's ``why`` may have clauses for numbers: "2: the folder is missing. 13 and 1: …", after what holds for all numbers.
 """
 
 import re
@@ -19,7 +19,7 @@ _ALERT: Final = "alert number "
 
 @cache
 def coded() -> frozenset[str]:
-    """Return the ids of the rows that have clauses."""
+    """Return the ids of the rows that have clauses for numbers."""
     return frozenset(row.id for row in messages().values() if _HEAD.search(row.why) is not None)
 
 

@@ -46,7 +46,7 @@ def find(text: str) -> tuple[Message, ...]:
 def corrected(text: str) -> str:
     """Return a text in which the closest words from messages replace words that no message contains."""
     known = {
-        word.lower(): word for row in messages().values() for said in row.words for word in _TYPED.findall(said.text)
+        word.lower(): word for row in messages().values() for words in row.words for word in _TYPED.findall(words.text)
     }
 
     def closest(found: re.Match[str]) -> str:
@@ -59,7 +59,7 @@ def corrected(text: str) -> str:
 def similar(text: str) -> tuple[Message, ...]:
     """Return the rows that share most groups of three letters with a text, the most similar one first.
 
-    Empty if each lacks more than a quarter of them; a typo costs three.
+    Empty if each lacks more than a quarter of them; a wrong letter changes three.
     """
     wanted = _groups(text)
     scores: dict[str, float] = {}

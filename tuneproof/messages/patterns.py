@@ -66,7 +66,7 @@ _WINDOWS_CALLS: Final = {
     "WSARecv()": "recv()",
     "WSASend()": "send()",
 }
-"""Functions that nginx calls on Windows instead of those elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
+"""Functions that nginx calls on Windows, and elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
 _WINDOWS_SOCKETS: Final = {
     "10035": "11",
     "10048": "98",
@@ -79,18 +79,18 @@ _WINDOWS_SOCKETS: Final = {
     "10061": "111",
     "10065": "113",
 }
-"""Linux's error numbers for those of Windows sockets: only an English Windows uses English words."""
+"""Linux's error numbers for those of Windows sockets: the words are English only in an English Windows."""
 _WINDOWS_FILES: Final = {"3": "2", "5": "13", "39": "28", "112": "28"}
-"""The same for files, which share small numbers with other errors of Linux."""
+"""The same for files, whose small numbers mean other errors on Linux."""
 _NUMBER: Final = re.compile(r"(?<=\()\d+(?=: )")
-# The words follow a number, or begin remembered text; the kernel's own "Out of memory: ..." is unchanged.
+# Only after a number, or as the whole text; the kernel's own "Out of memory: ..." stays.
 _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
-# Older nginx adds brackets for OpenSSL's errors even if there are none, only an errno.
+# Older nginx writes brackets for OpenSSL's errors even if there is only an errno.
 _NO_SSL_ERRORS: Final = "failed (SSL:) ("
-# With this many characters a match is unique; with fewer, the level or the rest must confirm it.
+# This many fixed characters rarely match by chance; with fewer, the level or the rest must confirm the match.
 _FEWEST: Final = 15
 _SERIOUS: Final = frozenset({"crit", "alert", "emerg"})
 # The number of first characters that select the patterns to try.
@@ -137,13 +137,13 @@ class _Candidate:
         return re.compile(self.pattern)
 
     def is_at(self, level: str) -> bool:
-        """Tell whether it can match at a level: short wordings such as "in FILE:LINE" only at their own."""
+        """Tell whether it can match at a level; without one, short wordings such as "in FILE:LINE" cannot."""
         return level in self.message.levels or not self.message.levels or (not level and self.fixed >= _FEWEST)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Together:
-    """Wordings with the same beginning as one pattern: one search instead of many."""
+    """Wordings with the same first characters as one pattern: one search instead of many."""
 
     candidates: tuple[_Candidate, ...]  # the most specific first
     fits: re.Pattern[str]
@@ -206,7 +206,7 @@ def _decides(text: str, level: str) -> Message | None:
 def find_one(text: str, level: str = "") -> Message | None:
     """Return the row of a message, from its first word; None if no row matches.
 
-    A row with this level takes precedence over others: a module may log at another level, except debug.
+    A row of this level is preferred; another is taken because a module may log at another level, except for debug.
 
     ``text``: the message: without time, level and process.
     ``level``: the level at which it was logged; empty if unknown.
@@ -223,7 +223,7 @@ def find_one(text: str, level: str = "") -> Message | None:
         numbers = {}
     if numbers:
         text = _NUMBER.sub(lambda found: numbers.get(found[0], found[0]), text, count=1)
-    # A debug log contains words that are messages at other levels.
+    # Lines of a debug log may begin with the words of messages at other levels.
     if (own := _decides(text, level)) is not None or level in {"", "debug"}:
         return own
     elsewhere = _decides(text, "")
@@ -241,7 +241,7 @@ def _is_belittled(row: Message, level: str) -> bool:
 
 
 def words_again(row: Message, text: str) -> str:
-    """Return the row's words in a message if another line about the same event counts; empty otherwise."""
+    """Return the row's words in a message if another line about the same event is counted; empty otherwise."""
     return next((words for words, fits in _again(row.id) if fits.match(text) is not None), "")
 
 
@@ -285,7 +285,7 @@ def find_cut_of_all(text: str, level: str = "") -> list[Message]:
     starts = _by_start()
     reached: dict[Message, int] = {}
     for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
-        # Few texts contain a wording's first fixed characters: this cheap search avoids most of the others.
+        # Few wordings have their first fixed characters in the text: this cheap search rules out most.
         if each.begun in beginning and each.is_at(level) and (fixed := _fixed_of(each.pieces, beginning)) is not None:
             reached[each.message] = max(fixed, reached.get(each.message, 0))
     best = max(reached.values(), default=0)

@@ -1,7 +1,7 @@
 """The rows of the TOML files next to this module, as typed records.
 
-A row has the words of one message. In them, ``<name>`` stands for whatever the program writes, ``<n>`` and ``<number>``
-for digits, ``<n+>`` for a number above zero, ``<function>`` for what reads or writes a connection.
+A row has the wordings of one message. In them, ``<name>`` stands for any text, ``<n>`` and ``<number>``
+for digits, ``<n+>`` for a number above zero, ``<function>`` for a function that reads or writes a connection.
 ``(111: Connection refused)`` is a Linux error number with glibc's words; other systems have another number, and musl
 and Windows other words: if either is the same, the row matches. ``<end>`` is the beginning of nginx's own list of
 circumstances (", client: ..."), or the line's end.
@@ -46,7 +46,7 @@ class Words:
     text: str
     since: str = ""  # the first version of nginx with this wording; empty for all known versions
     until: str = ""  # the last one
-    again: bool = False  # whether the same event has another line, which counts
+    again: bool = False  # whether the same event has another line, which is counted instead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Message:
     problem: Problem
     happened: str  # one sentence
     why: str  # what provokes it
-    first: str  # what to do first: the remedy
+    first: str  # the remedy to try first
     wrong: tuple[WrongAdvice, ...]
     confirm: str  # a command or an observation that would confirm it
     affects: str  # who notices, and what they get
@@ -77,7 +77,7 @@ class Message:
     follows: tuple[str, ...] = ()  # ids of messages that cause this one, if they are in the log, too
     page: str = ""  # the documentation's page with measurements
     provoke: str = ""  # what provokes it in a container
-    unprovoked: str = ""  # why no container can; one of the two is set
+    unprovoked: str = ""  # why nothing in the lab provokes it; one of the two is set
     in_stream: "Message | None" = None  # the facts about connections in stream{} and mail{}, if different
     in_mail: "Message | None" = None  # the facts about connections in mail{}, if they differ from those in stream{}
     in_fastcgi: "Message | None" = None  # those about upstreams behind fastcgi_pass
