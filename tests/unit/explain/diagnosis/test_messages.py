@@ -76,33 +76,38 @@ def test_a_message_that_follows_from_another_is_not_a_problem_itself() -> None:
 
 def test_the_message_that_affects_most_requests_comes_first() -> None:
     """A killed worker counts as a hundred requests."""
-    told = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
-    assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
+    findings = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
+    assert [each.row.id for each in findings.problems] == [
+        "worker_killed_9",
+        "upstream_too_big_header",
+        "upstream_refused",
+    ]
 
 
 def test_nginxs_own_message_comes_before_as_many_from_other_programs() -> None:
     """The ingress controller's message has no time that could decide, and does not count requests."""
     controller = 'W1126 09:00:00.123456 7 a.go:1] Error obtaining Endpoints for Service "shop/cart": no object'
-    told = found([controller, *written(REFUSED)])
-    assert [each.row.id for each in told.problems] == ["upstream_refused", "ingress_service_missing"]
-    told = found([*[controller] * 2, *written(REFUSED)])
-    assert [each.row.id for each in told.problems] == ["ingress_service_missing", "upstream_refused"]
+    findings = found([controller, *written(REFUSED)])
+    assert [each.row.id for each in findings.problems] == ["upstream_refused", "ingress_service_missing"]
+    findings = found([*[controller] * 2, *written(REFUSED)])
+    assert [each.row.id for each in findings.problems] == ["ingress_service_missing", "upstream_refused"]
 
 
 def test_ordinary_messages_share_one_line() -> None:
-    told = found(written(REFUSED, *[CLOSED] * 3, MISSING))
-    assert [each.row.id for each in told.ordinary] == ["client_closed_keepalive"]
-    assert [each.row.id for each in told.looks] == ["file_missing"]
-    texts = {row.label: row.text for row in rows(diagnose(seen()), told)}
+    findings = found(written(REFUSED, *[CLOSED] * 3, MISSING))
+    assert [each.row.id for each in findings.ordinary] == ["client_closed_keepalive"]
+    assert [each.row.id for each in findings.looks] == ["file_missing"]
+    texts = {row.label: row.text for row in rows(diagnose(seen()), findings)}
     assert texts["Ordinary"] == "3 of 5 messages (60 %) are harmless: clients close idle connections (3)."
     assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
 
 
 def test_a_message_that_may_be_a_problem_is_logged_not_found() -> None:
     given = evidence(written(*[MISSING] * 30))
-    said = headline(diagnose(given), message_findings(given))
+    summary = headline(diagnose(given), message_findings(given))
     assert (
-        said == "LOGGED: A file does not exist; whether that is a problem depends on how many there are, and from whom"
+        summary
+        == "LOGGED: A file does not exist; whether that is a problem depends on how many there are, and from whom"
     )
 
 
@@ -120,26 +125,26 @@ def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -
 def test_one_message_in_thousands_of_requests_is_rare() -> None:
     """The message is reported, but not in the headline."""
     given = evidence(written(BIG, second=600), requests(3000, 1))
-    told = message_findings(given)
-    assert told.leading is None
-    assert not headline(diagnose(given), told).startswith("FOUND")
-    assert any(row.label == "Rare" and "response header" in row.text for row in rows(diagnose(given), told))
+    findings = message_findings(given)
+    assert findings.leading is None
+    assert not headline(diagnose(given), findings).startswith("FOUND")
+    assert any(row.label == "Rare" and "response header" in row.text for row in rows(diagnose(given), findings))
 
 
 def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
     """Messages explain all 502s, so none is from a refused connection."""
     given = evidence(written(*[BIG] * 50, second=600), requests(200, 50))
-    told = message_findings(given)
-    assert headline(diagnose(given), told) == f"FOUND: {told.problems[0].row.name}"
-    assert not any("refused" in row.text for row in rows(diagnose(given), told) if row.label in {"Open", "Also"})
+    findings = message_findings(given)
+    assert headline(diagnose(given), findings) == f"FOUND: {findings.problems[0].row.name}"
+    assert not any("refused" in row.text for row in rows(diagnose(given), findings) if row.label in {"Open", "Also"})
 
 
 def test_the_consequences_of_a_message_add_to_its_weight() -> None:
     """Of two problems with one message each, the one with a consequence comes first."""
     denied = 'audit: type=1400 audit(1.1:9): apparmor="DENIED" operation="open" name="/srv/a" comm="nginx"'
     killed = "Out of memory: Killed process 7 (nginx) total-vm:9kB"
-    told = found([*(f"Nov 26 09:00:00 a kernel: {text}" for text in (denied, killed)), *written(KILLED)])
-    assert [each.row.id for each in told.problems] == ["oom_host", "apparmor_denied"]
+    findings = found([*(f"Nov 26 09:00:00 a kernel: {text}" for text in (denied, killed)), *written(KILLED)])
+    assert [each.row.id for each in findings.problems] == ["oom_host", "apparmor_denied"]
 
 
 def test_reused_connections_are_a_consequence_of_too_few_worker_connections() -> None:
@@ -151,9 +156,9 @@ def test_reused_connections_are_a_consequence_of_too_few_worker_connections() ->
 def test_a_cause_from_other_evidence_comes_before_the_messages() -> None:
     """The messages are listed after it."""
     given = seen(grown(ListenOverflows=90, ListenDrops=90))
-    told = found(written(*[BIG] * 5))
-    assert headline(diagnose(given), told) == "FOUND: The accept queue overflows"
-    assert any(row.label == "Also" and "response header" in row.text for row in rows(diagnose(given), told))
+    findings = found(written(*[BIG] * 5))
+    assert headline(diagnose(given), findings) == "FOUND: The accept queue overflows"
+    assert any(row.label == "Also" and "response header" in row.text for row in rows(diagnose(given), findings))
 
 
 @pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
@@ -165,16 +170,16 @@ def test_a_cause_is_not_logged_if_a_log_of_some_length_lacks_its_message(number:
 
 
 def test_an_unknown_message_is_shown_if_its_level_is_error() -> None:
-    told = found(written("[error] 7#7: *1 a riddle", "[info] 7#7: *1 a riddle"))
-    assert (told.unknown, told.unknown_examples) == (1, ("a riddle",))
-    assert any(row.label == "Unknown" and "a riddle" in row.text for row in rows(diagnose(seen()), told))
+    findings = found(written("[error] 7#7: *1 a riddle", "[info] 7#7: *1 a riddle"))
+    assert (findings.unknown, findings.unknown_examples) == (1, ("a riddle",))
+    assert any(row.label == "Unknown" and "a riddle" in row.text for row in rows(diagnose(seen()), findings))
 
 
 def test_details_and_json_contain_all_messages() -> None:
-    told = found(written(REFUSED, NONE_LEFT, MISSING, CLOSED))
-    whole = "\n".join(details(told))
+    findings = found(written(REFUSED, NONE_LEFT, MISSING, CLOSED))
+    whole = "\n".join(details(findings))
     assert all(f"({row})" in whole for row in ("upstream_refused", "file_missing", "client_closed_keepalive"))
-    document = to_json(told)
+    document = to_json(findings)
     assert [each["id"] for each in document["found"]] == ["upstream_refused", "file_missing", "client_closed_keepalive"]
     assert document["found"][0]["consequences"][0]["id"] == "no_live_upstreams"
 
@@ -197,12 +202,12 @@ def test_messages_about_stream_connections_have_no_status() -> None:
     """They are also not compared with the number of requests in an access log."""
     streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
     (finding,) = found(streams, requests(50, 5)).problems
-    told = {line.label: line.text for line in answer(finding)}
-    assert "502" not in told["Affects"]
+    texts = {line.label: line.text for line in answer(finding)}
+    assert "502" not in texts["Affects"]
     assert (finding.of_requests, finding.answered) == (None, None)
     (finding,) = found([*streams, *written(REFUSED)], requests(50, 5)).problems
-    told = {line.label: line.text for line in answer(finding)}
-    assert "else 502; 2 messages about connections in stream" in told["Affects"]
+    texts = {line.label: line.text for line in answer(finding)}
+    assert "else 502; 2 messages about connections in stream" in texts["Affects"]
     assert finding.of_requests == 50
 
 
@@ -224,8 +229,8 @@ def test_the_next_step_for_stream_connections_suits_stream() -> None:
     assert "proxy_bind" in finding.row.first
     assert "keepalive" not in finding.row.first
     (finding,) = found([*streams, *written(f"{no_port}upstream, ")]).problems
-    told = [line.text for line in answer(finding) if line.label == "Next"]
-    assert ["keepalive" in text for text in told] == [True, False]
+    steps = [line.text for line in answer(finding) if line.label == "Next"]
+    assert ["keepalive" in text for text in steps] == [True, False]
     (finding,) = found(written(f"[error] 7#7: *1 access forbidden by rule, {STREAM}")).looks
     assert "403" not in " ".join(line.text for line in answer(finding))
 
@@ -236,10 +241,10 @@ def test_the_next_step_for_mail_connections_suits_mail(starttls: str) -> None:
     mail = f'client: 10.0.0.9{starttls}, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143'
     no_port = "[crit] 7#7: *1 connect() to 10.0.0.5:143 failed (99: Cannot assign requested address) while connecting "
     (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
-    told = {line.label: line.text for line in answer(finding)}
-    assert "auth_http" in told["Next"]
-    assert told["Affects"].startswith("logins in mail")
-    assert "proxy_bind with" not in told["Next"]
+    texts = {line.label: line.text for line in answer(finding)}
+    assert "auth_http" in texts["Next"]
+    assert texts["Affects"].startswith("logins in mail")
+    assert "proxy_bind with" not in texts["Next"]
     assert finding.of_requests is None
     (finding,) = found([*written(f"{no_port}to upstream, {mail}"), *written(f"{no_port}to upstream, ")]).problems
     assert ["auth_http" in line.text for line in answer(finding) if line.label == "Next"] == [False, True]
@@ -247,8 +252,8 @@ def test_the_next_step_for_mail_connections_suits_mail(starttls: str) -> None:
 
 def test_the_headline_about_a_cache_file_names_frequency_and_times() -> None:
     """No client is named in such messages."""
-    told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
-    assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
+    findings = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
+    assert headline(diagnose(evidence([CLOSED])), findings).endswith("depends on how often it happens, and when")
 
 
 def test_why_contains_only_the_error_numbers_that_were_logged() -> None:
@@ -267,8 +272,8 @@ def test_messages_about_subrequests_have_no_status() -> None:
     """A failed subrequest of mirror, for example, affects no client."""
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
     (finding,) = found(inner, requests(50, 5)).problems
-    told = {line.label: line.text for line in answer(finding)}
-    assert told["Affects"].startswith("nginx's own subrequests: nobody if mirror")
+    texts = {line.label: line.text for line in answer(finding)}
+    assert texts["Affects"].startswith("nginx's own subrequests: nobody if mirror")
     assert finding.answered is None
     (finding,) = found([*inner, *written(REFUSED)], requests(50, 5)).problems
     assert "else 502" in {line.label: line.text for line in answer(finding)}["Affects"]
@@ -294,29 +299,29 @@ def test_a_failed_start_in_both_log_and_journal_counts_once() -> None:
 
 def test_a_successful_test_of_the_configuration_is_ordinary() -> None:
     read = "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok"
-    told = found([read, "nginx: configuration file /etc/nginx/nginx.conf test is successful"])
-    assert {each.row.id for each in told.ordinary} == {"configuration_ok", "configuration_syntax_ok"}
-    assert headline(diagnose(evidence([CLOSED])), told).startswith("No problem in these messages")
+    findings = found([read, "nginx: configuration file /etc/nginx/nginx.conf test is successful"])
+    assert {each.row.id for each in findings.ordinary} == {"configuration_ok", "configuration_syntax_ok"}
+    assert headline(diagnose(evidence([CLOSED])), findings).startswith("No problem in these messages")
 
 
 def test_a_configuration_with_correct_syntax_may_still_fail() -> None:
     """After checking the syntax, nginx creates zones, and opens logs and ports."""
-    told = found(
+    findings = found(
         [
             "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",
             '2026/11/26 09:00:01 [emerg] 7#7: zero size shared memory zone "one"',
             "nginx: configuration file /etc/nginx/nginx.conf test failed",
         ]
     )
-    assert [each.row.id for each in told.problems] == ["zone_undefined"]
-    assert [each.row.id for each in told.ordinary] == ["configuration_syntax_ok"]
+    assert [each.row.id for each in findings.problems] == ["zone_undefined"]
+    assert [each.row.id for each in findings.ordinary] == ["configuration_syntax_ok"]
 
 
 def test_a_consequence_is_reported_with_its_own_status() -> None:
     failed = "[error] 7#7: *1 auth request unexpected status: 502 while sending to client, "
     (finding,) = found(written(REFUSED, failed)).problems
-    told = {line.label: line.text for line in answer(finding)}
-    assert told["Follows"].endswith("1 message, answered 500.")
+    texts = {line.label: line.text for line in answer(finding)}
+    assert texts["Follows"].endswith("1 message, answered 500.")
 
 
 def test_no_live_upstream_follows_from_denied_connects() -> None:

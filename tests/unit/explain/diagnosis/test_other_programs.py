@@ -234,7 +234,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         (seen(load_run(tool="wrk", failed_share=1.0, non_2xx=900)), "wrk: 100 % of the requests failed."),
         (seen(load_run(tool="wrk", latency_ms={"p50": 29_000.0})), "wrk: p50 latency is 29 s."),
@@ -302,13 +302,13 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "short",
     ],
 )
-def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: EvidenceSet, said: str) -> None:
+def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: EvidenceSet, expected: str) -> None:
     diagnosis = diagnose(given)
     assert not diagnosis.healthy
     assert causes(diagnosis) == []
     text = screen(given)
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
-    assert any(line.startswith(f"Users: {said}") for line in text), text
+    assert any(line.startswith(f"Users: {expected}") for line in text), text
 
 
 @pytest.mark.parametrize("status", [403, 404, 429])
@@ -325,7 +325,7 @@ HALF_CLOSED: Final = replace(established(port=40_001), state="CLOSE-WAIT")
 
 
 @pytest.mark.parametrize(
-    ("entries", "said"),
+    ("entries", "expected"),
     [
         (
             [replace(HALF_CLOSED, program="nginx")] * 30,
@@ -342,9 +342,9 @@ HALF_CLOSED: Final = replace(established(port=40_001), state="CLOSE-WAIT")
     ],
     ids=["upstream", "clients", "no-listener-shown"],
 )
-def test_sockets_that_only_the_other_end_has_closed_are_a_symptom(entries: list[SocketEntry], said: str) -> None:
+def test_sockets_that_only_the_other_end_has_closed_are_a_symptom(entries: list[SocketEntry], expected: str) -> None:
     (symptom,) = diagnose(seen(table(*entries))).symptoms
-    assert symptom.text.startswith(said)
+    assert symptom.text.startswith(expected)
     assert ("the local program (nginx) has not" in symptom.text) == any(entry.program for entry in entries)
     assert any(line.startswith("Confirm: ss -tanp state close-wait") for line in screen(seen(table(*entries))))
 
