@@ -39,7 +39,7 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
     ``macs``: the source's and the target's. scapy takes about half a millisecond per SYN.
     """
     if not 1 <= count <= _PORTS:
-        raise ValueError(f"{count} SYNs are asked for; it can be 1 to {_PORTS}, the number of ports")
+        raise ValueError(f"cannot send {count} SYNs: 1 to {_PORTS} are possible, one from each port")
     frame = Ether(src=macs[0], dst=macs[1])
     # Most systems send this value: with it, the server need not use smaller segments than usual.
     options = [("MSS", 1460)]

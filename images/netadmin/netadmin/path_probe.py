@@ -49,7 +49,7 @@ def answer_probes(port: int) -> None:
             while True:
                 readable, _, _ = select.select([control, probes], [], [], _WAIT_S)
                 if not readable:
-                    raise TimeoutError("the leader of the probes fell silent")
+                    raise TimeoutError("no more probes arrive from the agent that sends them")
                 if probes in readable:
                     arrivals.append(_send_back(probes))
                     continue

@@ -101,7 +101,7 @@ def test_the_labs_lines_are_shown_and_pytests_are_not() -> None:
         "some_claim: 5 blocks, 2x [1.9-2.1] -> holds\n",
         "E   LabError: x\n",
         "ERROR: --cell x: no such result is selected\n",
-        "engine a measures for me@desk, since 2026-11-22 12:00:00 UTC: waiting for its turn, 60 minutes at most\n",
+        "engine a measures for me@desk, since 2026-11-22 12:00:00 UTC: waiting for its turn, 60 min at most\n",
     ]
     assert all(map(is_news, shown))
     hidden = [

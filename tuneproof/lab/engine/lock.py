@@ -85,7 +85,7 @@ def locked(
                 )
             if found != told:
                 told = found
-                report(f"engine {why}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
+                report(f"engine {why}: waiting for its turn, {wait_s / 60:.0f} min at most")
             if not ticket:
                 with engine_errors(f"waiting for engine {name}"):
                     ticket, _ = _made(client.api, image, f"{TICKET}{session.id}", _labels(session))

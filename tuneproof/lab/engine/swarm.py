@@ -59,7 +59,7 @@ def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
     members = {name: node for name, node in nodes.items() if node.state == ACTIVE}
     manager = manager_of(nodes)
     if members and manager is None:
-        found.append(f"None of {', '.join(members)} is a manager of its swarm.")
+        found.append(f"No engine here is a manager of its swarm: {', '.join(members)}.")
     if manager is None:
         return found
     for name, node in members.items():

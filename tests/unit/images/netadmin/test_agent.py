@@ -135,7 +135,7 @@ def test_an_agent_with_a_wire_that_did_not_start_reports_the_reason() -> None:
     [
         WireError("the wire's kernel ended with status 1"),
         OSError("there is no interface eth0"),
-        TimeoutError("the leader of the probes fell silent"),
+        TimeoutError("no more probes arrive from the agent that sends them"),
         RuntimeError("it cannot be switched off"),
         subprocess.CalledProcessError(3, ["python3"]),
     ],

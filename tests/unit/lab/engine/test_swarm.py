@@ -30,7 +30,7 @@ def test_engines_in_one_swarm_can_share_a_network() -> None:
 @pytest.mark.parametrize(
     ("nodes", "states", "found"),
     [
-        ({"b": Node.from_info(WORKER)}, {}, ["None of b is a manager of its swarm."]),
+        ({"b": Node.from_info(WORKER)}, {}, ["No engine here is a manager of its swarm: b."]),
         (
             {"a": Node.from_info(OUTSIDE), "b": Node.from_info(PENDING)},
             {},

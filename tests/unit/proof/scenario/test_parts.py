@@ -194,11 +194,11 @@ def test_a_subject_as_requested_passes_and_is_recorded() -> None:
     ("changes", "seen", "faults"),
     [
         ({"nginx": "1.2"}, snapshot(), "the log does not mention nginx 1.2"),
-        ({"commands": COMMANDS[:2]}, snapshot(), "1 workers, wanted 2"),
-        ({}, snapshot(backlogs={8000: (511,)}), "1 listening sockets on port 8000, wanted 2"),
-        ({}, snapshot(backlogs={80: (511, 511)}), "0 listening sockets on port 8000, wanted 2"),
+        ({"commands": COMMANDS[:2]}, snapshot(), "workers: 1, wanted 2"),
+        ({}, snapshot(backlogs={8000: (511,)}), "listening sockets on port 8000: 1, wanted 2"),
+        ({}, snapshot(backlogs={80: (511, 511)}), "listening sockets on port 8000: 0, wanted 2"),
         # With two sockets, the kernel would distribute connections after all.
-        ({"subject": SHARED}, snapshot(), "2 listening sockets on port 8000, wanted 1"),
+        ({"subject": SHARED}, snapshot(), "listening sockets on port 8000: 2, wanted 1"),
         (
             {},
             snapshot(rmem="4096 131072 6291456"),
@@ -208,7 +208,7 @@ def test_a_subject_as_requested_passes_and_is_recorded() -> None:
         (
             {},
             replace(snapshot(backlogs={}), sysctls={}),
-            "0 listening sockets on port 8000, wanted 2; net.ipv4.tcp_rmem is None, wanted '40960 40960 40960'",
+            "listening sockets on port 8000: 0, wanted 2; net.ipv4.tcp_rmem is None, wanted '40960 40960 40960'",
         ),
         ({"start_log": f"{START_LOG}{NOT_PINNED}\n"}, snapshot(), NOT_PINNED),
     ],
