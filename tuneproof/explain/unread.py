@@ -44,6 +44,7 @@ _OTHER_SERVERS: Final = (
     ("Amazon S3", rf"^[0-9a-f]{{64}} \S{{1,80}} {_CLOCK} "),
 )
 _SOCKETS: Final = "ss -tanmi prints the sockets with their queues and limits"
+_PACKETS: Final = "a capture by tcpdump -w shows what happens to nginx's own packets"
 _OTHERS: Final = (
     (
         r"^Active connections: \d+",
@@ -99,6 +100,16 @@ _OTHERS: Final = (
         "a recording of event loops without its first line: give the whole file that watch --record wrote",
     ),
     (r"^# (?:HELP|TYPE) \w+ ", "Prometheus metrics, which do not show individual requests"),
+    (
+        r"^\s*time_(?:namelookup|connect|appconnect|starttransfer|total)\b",
+        "times of single requests, by curl -w: nginx's access log of that moment shows its own part of them",
+    ),
+    (r"^PING \S+ \(|^HOST: .* Loss%|^traceroute to ", f"the output of ping, mtr or traceroute: {_PACKETS}"),
+    (r"^Limit +Soft Limit +Hard Limit", "a process's limits: nginx's error log names the limit that it reaches"),
+    (r"^COMMAND +PID +(?:TID +)?.*\bFD +TYPE ", f"open files, by lsof: {_SOCKETS}"),
+    (r"^Filesystem +\S+ +Used +Avail", "free space, by df: nginx's error log shows each write that fails"),
+    (r"^ +total +used +free ", "the machine's memory, by free: dmesg -T and nginx's error log show whether it ran out"),
+    (r"^nginx version: |^built (?:by|with) ", "the version of nginx: it shows no incidents"),
     (r"^\* +(?:Trying|Host|Connected to) ", "the output of curl -v: nginx's logs of that moment show more"),
 )
 _JSON: Final = re.compile(r"\s*+(?:\{|\[\s*+[\[{\"])")

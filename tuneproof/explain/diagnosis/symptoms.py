@@ -45,6 +45,11 @@ _CLOSE_WAIT_SHARE: Final = 0.1
 _WHO_REJECTS: Final = (
     "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
 )
+_WHO_FAILS: Final = (
+    "nginx's error log of that time; if it has no message, the access log with $upstream_status: an upstream answered "
+    "with the error"
+)
+_WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
 _WHAT_STAYS_OPEN: Final = (
     "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
 )
@@ -59,7 +64,8 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
 
     Counters are enough if they rule a cause out. Sockets, a single reading, and processes' memory and CPU time are not.
     """
-    seen = [log.content.requests for log in evidence.access_logs]
+    # If most lines are in another format, they may be those of failed requests.
+    seen = [log.content.requests for log in evidence.access_logs if log.content.unmatched_lines <= log.content.requests]
     seen += [run.content.requests or 0 for run in evidence.load_runs]
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
@@ -84,13 +90,16 @@ def not_shown(evidence: EvidenceSet) -> str:
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield the symptoms for a user of the service, with their files."""
     for log in evidence.access_logs:
-        for text in _of_log(log.content, has_error_log=bool(evidence.error_logs)):
+        for text in _server_errors(log.content, has_error_log=bool(evidence.error_logs)):
+            yield Reason(text=text, files=(log.name,), would_decide=_WHO_FAILS)
+        for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
         for text in _rejections(log.content):
             yield Reason(text=text, files=(log.name,), would_decide=_WHO_REJECTS)
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
-    yield from (Reason(text=wait.text, files=(wait.file,)) for wait in starved_workers(evidence))
+    for wait in starved_workers(evidence):
+        yield Reason(text=wait.text, files=(wait.file,), would_decide=_WHO_RUNS)
     for run in evidence.load_runs:
         for text in _of_load(run.content):
             yield Reason(text=text, files=(run.name,))
@@ -106,16 +115,19 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=ever.files)
 
 
-def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
+def _server_errors(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
-        why = "" if has_error_log else "; nginx's error log has the reason"
+        why = "" if has_error_log else "; nginx's error log has the reason, unless an upstream answered so"
         yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){why}."
+
+
+def _of_log(log: LogSummary) -> Iterator[str]:
     times = log.request_time_s
     begun = log.header_minus_connect_s
     if times is not None and (times.p90 >= SLOW_S or _is_sometimes_slow(times, begun)):
         text = f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
-        if begun is not None and begun.p90 < PROMPT_SHARE * times.p90:
+        if begun is not None and _has_most(begun, times) and begun.p90 < PROMPT_SHARE * times.p90:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
         yield f"{text}."
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
@@ -137,7 +149,12 @@ def _rejections(log: LogSummary) -> Iterator[str]:
 def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:
     """Tell whether one request in a hundred is slow, and no upstream times show that only its body is long."""
     is_slow = times.p99 >= SLOW_S and times.count >= ENOUGH_EVENTS * 100
-    return is_slow and (begun is None or begun.p99 >= SLOW_S)
+    return is_slow and (begun is None or begun.p99 >= SLOW_S or not _has_most(begun, times))
+
+
+def _has_most(begun: Distribution, times: Distribution) -> bool:
+    """Tell whether nearly all requests have the upstream's time: slow ones may be those without an answer."""
+    return begun.count >= (1 - TOUCHED_SHARE) * times.count
 
 
 def _of_load(run: LoadRun) -> Iterator[str]:
@@ -150,8 +167,11 @@ def _of_load(run: LoadRun) -> Iterator[str]:
                 "usual for dynamic pages (ab -l accepts them)"
             )
         yield f"{text}."
-    elif run.errors:
-        kinds = ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in sorted(run.errors.items()))
+    if kinds := ", ".join(
+        f"{kind.replace('_', ' ')} {number}"
+        for kind, number in sorted(run.errors.items())
+        if kind != "length" or not other_length
+    ):
         yield f"{run.tool} counted errors: {kinds}."
     for name in ("p50", "p99"):
         took_ms = run.latency_ms.get(name)

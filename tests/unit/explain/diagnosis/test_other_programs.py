@@ -271,7 +271,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         ),
         (
             seen(log(status_counts={200: 150, 503: 50})),
-            "50 of 200 requests got a server error (25 %); nginx's error log has the reason.",
+            "50 of 200 requests got a server error (25 %); nginx's error log has the reason, unless an upstream",
         ),
         (seen(log(status_counts={200: 150, 429: 50})), "50 of 200 requests were rejected as too many (429, 25 %)."),
         (
@@ -313,12 +313,60 @@ def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: E
 
 @pytest.mark.parametrize("status", [403, 404, 429])
 def test_rejected_requests_alone_do_not_call_for_a_capture(status: int) -> None:
-    """A capture shows the same statuses; slow requests or server errors beside them still need it."""
+    """A capture shows the same statuses; slow requests still need it."""
     confirm = [line for line in screen(seen(log(status_counts={200: 50, status: 150}))) if line.startswith("Confirm")]
     assert len(confirm) == 1
     assert "$upstream_status" in confirm[0]
-    both = screen(seen(log(status_counts={200: 40, 503: 10, status: 150})))
+    both = screen(seen(log(status_counts={200: 50, status: 150}, request_time_s=spread(2.0))))
     assert any(line.startswith("Confirm") and "tcpdump" in line for line in both)
+
+
+def test_a_server_error_calls_for_the_error_log_or_the_upstreams_status() -> None:
+    """Errors that an upstream answers with have no message in nginx's log."""
+    confirm = [line for line in screen(seen(log(status_counts={200: 150, 503: 50}))) if line.startswith("Confirm")]
+    assert len(confirm) == 1
+    assert "error log" in confirm[0]
+    assert "$upstream_status" in confirm[0]
+
+
+def test_a_worker_without_a_cpu_calls_for_what_takes_the_cpus() -> None:
+    confirm = [line for line in screen(seen(pidstat("%wait", 40.0, 60.0))) if line.startswith("Confirm")]
+    assert confirm == [
+        "Confirm: nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
+    ]
+
+
+@pytest.mark.parametrize(("answered", "mentions"), [(400, 1), (380, 0)])
+def test_upstreams_begin_to_answer_in_time_only_if_they_answered_the_slow_requests(
+    answered: int, mentions: int
+) -> None:
+    """A request that the client gave up after 5 s has no time until the response header."""
+    slow = spread(0.05, 5.0, slow_share=0.2, count=400)
+    given = seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.05, count=answered)))
+    (symptom,) = diagnose(given).symptoms
+    assert symptom.text.count("upstreams begin to answer") == mentions
+
+
+def test_a_few_slow_requests_without_an_answer_are_a_symptom() -> None:
+    """Only the other requests have an upstream's time, so their bodies need not be long."""
+    slow = spread(0.01, 2.0, slow_share=0.05, count=400)
+    assert diagnose(
+        seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.01, count=380)))
+    ).symptoms
+
+
+def test_failed_requests_do_not_hide_other_errors_of_a_load_tool() -> None:
+    lines = screen(seen(load_run(tool="wrk", errors={"read": 120, "timeout": 800}, failed_share=0.05)))
+    assert "Users: wrk: 5 % of the requests failed." in lines
+    assert "Users: wrk counted errors: read 120, timeout 800." in lines
+
+
+def test_a_log_with_mostly_unread_lines_does_not_show_that_all_is_well() -> None:
+    """Lines in another format may be those of failed requests, which lack the upstream's figures."""
+    fast = spread(0.01)
+    assert diagnose(seen(log(request_time_s=fast, unmatched_lines=200))).healthy
+    unread = screen(seen(log(request_time_s=fast, unmatched_lines=201)))
+    assert unread[0] == "These files show too little to say whether all is well."
 
 
 HALF_CLOSED: Final = replace(established(port=40_001), state="CLOSE-WAIT")
