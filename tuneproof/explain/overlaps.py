@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
 from tuneproof.explain.found import Found
-from tuneproof.explain.parse.error_log import ErrorLog
+from tuneproof.explain.parse.error_log import ErrorLog, time_of, without
+from tuneproof.messages.rows import Problem, messages
 from tuneproof.wording import share
 
 # Two hosts may log equal lines about one monitor; these lines differ from each other only in their times.
@@ -97,25 +99,45 @@ def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
 
 
 def _of_other_times(files: Sequence[Found]) -> list[Found]:
-    """Warn of error logs from before or after all requests of the access logs, such as those of another day."""
-    periods = [
-        (log.content.first_time, log.content.last_time)
-        for file in files
-        for log in file.evidence.access_logs
-        if log.content.first_time is not None and log.content.last_time is not None
-    ]
+    """Set messages apart that are from before or after all requests of the access logs, such as those of another day.
 
-    def is_apart(log: ErrorLog) -> bool:
-        """Tell whether a log is from another time in every time zone: its local times are read as UTC."""
-        if log.first is None or log.last is None or not periods:
+    A few requests may be an excerpt: then the log is only reported.
+    """
+    access_logs = [log.content for file in files for log in file.evidence.access_logs]
+    periods = [(log.first_time, log.last_time) for log in access_logs if log.first_time and log.last_time]
+    is_excerpt = sum(log.requests for log in access_logs) < ENOUGH_REQUESTS
+
+    def is_apart(begin: datetime | None, end: datetime | None) -> bool:
+        """Tell whether a period is another time, in any time zone: an error log's local times are read as UTC."""
+        if begin is None or end is None or not periods:
             return False
-        return all(log.last + _WEST < first or log.first - _EAST > last for first, last in periods)
+        return all(end + _WEST < first or begin - _EAST > last for first, last in periods)
 
-    warning = "its messages are from another time than all requests in the access logs: neither explains the other"
-    return [
-        _warned(file, warning) if any(is_apart(log.content) for log in file.evidence.error_logs) else file
-        for file in files
-    ]
+    made = []
+    for file in files:
+        logs = file.evidence.error_logs
+        if any(is_apart(log.content.first, log.content.last) for log in logs):
+            warning = (
+                "its messages are from another time than all requests in the access logs: neither explains the other"
+            )
+            moved: dict[str, Any] = {} if is_excerpt else {"error_logs": (), "at_other_times": logs}
+            made.append(_warned(file, warning, **moved))
+            continue
+        kept, apart = [], []
+        for log in logs if not is_excerpt else ():
+            known = {count.row for count in log.content.known}
+            old = {
+                count.row
+                for count in log.content.known
+                if messages()[count.row].problem is not Problem.NO
+                and is_apart(time_of(count.first), time_of(count.last))
+            }
+            kept.append(replace(log, content=without(log.content, old)))
+            if old:
+                apart.append(replace(log, content=without(log.content, known - old)))
+        evidence = replace(file.evidence, error_logs=tuple(kept), at_other_times=tuple(apart))
+        made.append(replace(file, evidence=evidence) if apart else file)
+    return made
 
 
 def _requests(file: Found) -> int:

@@ -7,6 +7,8 @@ from typing import Final
 import pytest
 
 from tests.support.explained import explained
+from tuneproof.explain.diagnosis.render import headline, rows, to_json
+from tuneproof.explain.document import document
 
 
 def refusals(connections: Iterable[int], *, pid: int = 7, before: str = "") -> str:
@@ -128,3 +130,33 @@ def test_equal_lines_without_a_time_are_different_requests(tmp_path: Path) -> No
     logs = {"a.log": lines, "b.log": lines}
     explanation = explained(tmp_path, logs, log_formats=("$remote_addr|$status|$request_time|$request",))
     assert [log.content.requests for log in explanation.evidence.access_logs] == [50, 50]
+
+
+OLD: Final = refusals(range(30)).replace("11/26", "11/19")
+STARTED: Final = "2026/11/20 09:00:00 [notice] 1#1: start worker processes\n"
+
+
+@pytest.mark.parametrize("error_log", [OLD, OLD + STARTED], ids=["whole-log", "some-messages"])
+def test_an_error_of_another_day_does_not_explain_the_requests(error_log: str, tmp_path: Path) -> None:
+    """The error log need not have been rotated; its old errors are shown, but are not the cause."""
+    explanation = explained(tmp_path, {"access.log": requests(*range(40)), "error.log": error_log})
+    assert explanation.messages.problems == ()
+    assert explanation.diagnosis.found == ()
+    assert [each.number for each in explanation.messages.at_other_times] == [30]
+    assert headline(explanation.diagnosis, explanation.messages) == (
+        "LOGGED at another time than the requests in the access logs: An upstream refuses connections"
+    )
+    (shown,) = [row for row in rows(explanation.diagnosis, explanation.messages) if row.label == "Other time"]
+    assert shown.text.startswith("An upstream refuses connections: 30 messages, 2026/11/19 09:00:00 to 09:29:00")
+    made = to_json(explanation.diagnosis, explanation.messages)
+    assert not made["healthy"]
+    assert [each["id"] for each in made["messages"]["at_other_times"]] == ["upstream_refused"]
+    document(explanation.found, made)
+
+
+def test_an_error_of_the_requests_day_comes_before_one_of_another_day(tmp_path: Path) -> None:
+    logs = {"access.log": requests(*range(40)), "error.log": OLD + start(9).replace("11/26", "11/20")}
+    explanation = explained(tmp_path, logs)
+    assert [each.row.id for each in explanation.messages.problems] == ["upstream_host_not_found_at_start"]
+    assert [each.row.id for each in explanation.messages.at_other_times] == ["upstream_refused"]
+    assert headline(explanation.diagnosis, explanation.messages).startswith("FOUND: An upstream's name is unknown")

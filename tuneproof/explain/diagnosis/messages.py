@@ -87,6 +87,8 @@ class Messages:
     unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    at_other_times: tuple[MessageFinding, ...] = ()
+    """Problems and possible problems from another time than all requests in the access logs."""
 
     @property
     def leading(self) -> MessageFinding | None:
@@ -137,6 +139,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         if row not in origins
     ]
     logs = evidence.error_logs
+    apart = message_findings(EvidenceSet(error_logs=evidence.at_other_times)) if evidence.at_other_times else Messages()
     return Messages(
         problems=_of(findings, Problem.YES),
         looks=_of(findings, Problem.SOMETIMES),
@@ -146,6 +149,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         unknown=sum(log.content.unknown.number for log in logs),
         unknown_examples=tuple(text for log in logs for text in log.content.unknown.examples)[:3],
         files=tuple(log.name for log in logs),
+        at_other_times=(*apart.problems, *apart.looks),
     )
 
 

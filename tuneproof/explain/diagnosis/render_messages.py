@@ -64,6 +64,8 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
     for each in rest:
         if each.is_rare:
             yield Line("Rare", f"{each.row.name}: {_often(each)}.", each.files)
+    for each in messages.at_other_times[:MOST_OTHERS]:
+        yield Line("Other time", f"{each.row.name}: {_often(each)}. Next: {each.row.first}", each.files)
     if messages.ordinary:
         number = sum(each.number for each in messages.ordinary)
         kinds = ", ".join(f"{mid_sentence(each.row.name)} ({each.number})" for each in messages.ordinary[:MOST_OTHERS])
@@ -152,7 +154,7 @@ def _short(name: str) -> str:
 
 def details(messages: Messages) -> Iterator[str]:
     """Yield every message with its answer, as lines; indented lines belong to the one before."""
-    for finding in (*messages.problems, *messages.looks, *messages.ordinary):
+    for finding in (*messages.problems, *messages.looks, *messages.ordinary, *messages.at_other_times):
         yield f"{finding.row.name} ({finding.row.id})."
         yield f"  Words: {one_line(finding.example)}"
         for line in answer(finding):
@@ -167,6 +169,7 @@ def to_json(messages: Messages) -> dict[str, Any]:
         "unknown": messages.unknown,
         "unknown_examples": list(messages.unknown_examples),
         "found": [_json(finding) for finding in findings],
+        "at_other_times": [_json(finding) for finding in messages.at_other_times],
     }
 
 

@@ -8,8 +8,8 @@ tuneproof.messages identify messages.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
@@ -220,7 +220,7 @@ class Collector:
 
     def _is_time(self, at: str) -> bool:
         """Record a message's time; return whether it is valid."""
-        if _time(at) is None:
+        if time_of(at) is None:
             return False
         self._latest = at
         if not self._first:
@@ -245,19 +245,10 @@ class Collector:
             return None
         self._joined.end()
         known = self._counts.known()
-        by_row = {count.row: count for count in known}
-        events: dict[Event, int] = {}
-        upstreams: dict[Event, Mapping[str, int]] = {}
-        for event, rows in EVENTS.items():
-            counts = [by_row[row] for row in rows if row in by_row]
-            if counts:
-                events[event] = sum(count.number for count in counts)
-                named = sum((Counter(count.upstreams) for count in counts), Counter[str]())
-                if named:
-                    upstreams[event] = dict(named.most_common())
+        events, upstreams = _events(known)
         if self._left:
             events[Event.WORKER_LEFT] = self._left.total()
-        times = (_time(at) for at, number in self._left.items() for _ in range(min(number, _MOST_TIMES)))
+        times = (time_of(at) for at, number in self._left.items() for _ in range(min(number, _MOST_TIMES)))
         return ErrorLog(
             messages=self._levels.total() + sum(count.number for count in known if not messages()[count.row].levels),
             levels=dict(self._levels.most_common()),
@@ -269,9 +260,34 @@ class Collector:
             logged=_by_row(self._logged),
             printed=_by_row(self._printed),
             of_connections=self._of_connections.sample(),
-            first=_time(self._first),
-            last=_time(self._last),
+            first=time_of(self._first),
+            last=time_of(self._last),
         )
+
+
+def _events(known: Sequence[MessageCount]) -> tuple[dict[Event, int], dict[Event, Mapping[str, int]]]:
+    """Return how often each event happened, and how often it names each upstream."""
+    by_row = {count.row: count for count in known}
+    events: dict[Event, int] = {}
+    upstreams: dict[Event, Mapping[str, int]] = {}
+    for event, rows in EVENTS.items():
+        counts = [by_row[row] for row in rows if row in by_row]
+        if counts:
+            events[event] = sum(count.number for count in counts)
+            named = sum((Counter(count.upstreams) for count in counts), Counter[str]())
+            if named:
+                upstreams[event] = dict(named.most_common())
+    return events, upstreams
+
+
+def without(log: ErrorLog, rows: Collection[str]) -> ErrorLog:
+    """Return a log without the messages of some rows; its levels and period stay."""
+    known = tuple(count for count in log.known if count.row not in rows)
+    events, upstreams = _events(known)
+    if Event.WORKER_LEFT in log.events:
+        events[Event.WORKER_LEFT] = log.events[Event.WORKER_LEFT]
+    removed = sum(count.number for count in log.known) - sum(count.number for count in known)
+    return replace(log, messages=log.messages - removed, known=known, events=events, upstreams=upstreams)
 
 
 def _by_row(written: Counter[tuple[str, str]]) -> dict[RowAndText, int]:
@@ -283,7 +299,8 @@ def _by_row(written: Counter[tuple[str, str]]) -> dict[RowAndText, int]:
     }
 
 
-def _time(text: str) -> datetime | None:
+def time_of(text: str) -> datetime | None:
+    """Return a message's time, as if in UTC: the log does not name its zone. None if the text is no valid time."""
     try:
         year, month, day, hour, minute, second = map(int, _NUMBERS.split(text))
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
