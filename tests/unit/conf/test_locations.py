@@ -42,9 +42,10 @@ def test_a_path_is_matched_as_in_nginx(path: str, args: tuple[str, ...], *, redi
     assert (found.block.args, found.redirects, found.doubt) == (args, redirects, "")
 
 
-def test_a_slash_is_added_for_the_exact_location_of_the_same_name() -> None:
+@pytest.mark.parametrize("modifier", ["", "^~"])
+def test_a_slash_is_added_for_the_exact_location_of_the_same_name(modifier: str) -> None:
     """Both locations are one node in nginx's tree."""
-    server = server_of("location ^~ /a/ { proxy_pass http://b; } location = /a/ { }")
+    server = server_of(f"location {modifier} /a/ {{ proxy_pass http://b; }} location = /a/ {{ }}")
     found = taken("/a", server)
     assert (found.block.args, found.redirects) == (("=", "/a/"), True)
 

@@ -120,7 +120,11 @@ def test_only_engines_that_get_a_role_are_contacted(
     ("here", "far", "message"),
     [
         (MANAGER, facts("far", Node()), "Engine far is in no swarm.*docker swarm init"),
-        (WORKER, facts("far", Node(id="v", state="active")), "None of default, far is a manager.*docker swarm init"),
+        (
+            WORKER,
+            facts("far", Node(id="v", state="active")),
+            "No engine here is a manager of its swarm: default, far.*docker swarm init",
+        ),
         (MANAGER, facts("far", WORKER, architecture="aarch64"), "Engine far is aarch64, and default is x86_64"),
         (MANAGER, facts("far", WORKER, version="19.03"), r"Engine far is Docker 19\.03"),
     ],
