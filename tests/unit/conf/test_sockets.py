@@ -49,6 +49,12 @@ def test_a_listen_that_nginx_refuses_is_reported_with_its_message(listens: tuple
     assert [one.message for one in sockets_of(main_of(servers(*listens)), (1, 22)).problems][:1] == [message]
 
 
+def test_a_bind_error_is_reported_at_the_listen_or_at_a_server_without_one() -> None:
+    for second, line in (("\nlisten 80;", 3), ("\n", 2)):
+        refused = sockets_of(main_of(servers("listen 127.0.0.1:80 reuseport;", second)), (1, 22)).problems
+        assert [(one.line, one.message[:25]) for one in refused] == [(line, "bind() to 0.0.0.0:80 fail")]
+
+
 def test_connections_reach_the_socket_of_their_address() -> None:
     text = servers("listen 127.0.0.2:80;", "listen 80-81;", "listen [::]:82 ipv6only=off;", "listen name.example:80;")
     found = sockets_of(main_of(text), (1, 22))

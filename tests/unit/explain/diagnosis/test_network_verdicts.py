@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any, Final
 
+import pytest
+
 from tests.support.canned_evidence import (
     FRONT,
     connects,
@@ -424,3 +426,20 @@ def test_loss_of_another_captured_service_explains_the_hosts_counters() -> None:
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(seen(LOST, ALONE), other_services=(database,))
     check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures show 310 on other services",))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (repeated_syns(synack_retransmitted_flows=5), 1),
+        (repeated_syns(), 0),
+        ({"synack_retransmitted_flows": 5}, 0),
+        (repeated_syns(synack_retransmitted_flows=5, syn_retransmission_delay_s=spread(0.0001)), 0),
+    ],
+    ids=["both", "only SYNs", "only SYN/ACKs", "packets captured twice"],
+)
+def test_repeated_syn_acks_contradict_repeated_syns_that_a_full_queue_dropped(
+    values: dict[str, Any], expected: int
+) -> None:
+    reasons = syn_queue_drop.assess(seen(service(**values))).against
+    assert sum("sent its SYN/ACK again" in reason.text for reason in reasons) == expected

@@ -52,6 +52,7 @@ from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED
 from tuneproof.explain.parse.capture.records import Side
 from tuneproof.explain.parse.error_log import Event
+from tuneproof.explain.parse.processes.status import snapshots
 
 LATE_LOG: Final = log(connect_time_s=LATE)
 HOLDS: Final = legs(request_s=spread(0.1))
@@ -384,6 +385,8 @@ CASES: Final[Rows] = {
         row("rt above urt", NOT_SEEN, log(client_time_s=spread(0.0, 0.9))),
         row("memory grows", POSSIBLE, "for 1: nginx (PID 7) grew by 101 MiB to 131 MiB.", memory(30), memory(131)),
         row("much memory", POSSIBLE, memory(300)),
+        # Linux before 4.5 has no RssAnon.
+        row("much memory by VmRSS", POSSIBLE, snapshots("Name:\tnginx\nPid:\t7\nVmRSS:\t307200 kB\n")),
         row("memory grows by pidstat", POSSIBLE, pidstat("RSS", 5000.0, 464_136.0)),
         row("memory grows a little", NOT_SEEN, memory(30, 129)),
         row("two workers", NOT_SEEN, memory(30), memory(200, pid=8)),

@@ -79,6 +79,8 @@ def test_the_verdict_about_a_stall_follows_from_a_recording() -> None:
 
     assert verdict(*parse(TEXT).seconds) is CauseVerdict.FOUND
     assert verdict(IDLE) is CauseVerdict.RULED_OUT
+    assert verdict(replace(IDLE, iterations=20, histogram={16: 20})) is CauseVerdict.RULED_OUT
+    assert verdict(replace(IDLE, iterations=19, histogram={16: 19})) is CauseVerdict.NOT_SEEN
     assert verdict(replace(SECOND, long=(replace(STALL, took_s=0.15),), lasted_s=10.0)) is CauseVerdict.RARE
     starved = replace(SECOND, long=(replace(STALL, waited_s=0.039),) * 40)
     assert verdict(starved) is CauseVerdict.RULED_OUT
