@@ -1,9 +1,10 @@
 """Finds the engine for an environment or a Docker context, by the same rules as the docker command.
 
 The order is DOCKER_HOST, the context in DOCKER_CONTEXT, the context in config.json, and the default socket. The context
-called "default" means DOCKER_HOST or the default socket, whatever config.json says:
-https://docs.docker.com/engine/manage-resources/contexts/ and https://docs.docker.com/reference/cli/docker/
-# environment-variables. Callers pass the address to docker's library, so that it does not search for one.
+called "default" means DOCKER_HOST or the default socket, regardless of config.json:
+https://docs.docker.com/engine/manage-resources/contexts/ and
+https://docs.docker.com/reference/cli/docker/#environment-variables. Callers pass the address to docker's library, so
+that the library does not search for one.
 """
 
 import json
@@ -17,7 +18,7 @@ from tuneproof.errors import BadInputError
 DEFAULT: Final = "default"
 DEFAULT_ADDRESS: Final = "unix:///var/run/docker.sock"
 CERTIFICATES: Final = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
-_NAMES_ENGINE: Final = ("DOCKER_HOST", "DOCKER_CONTEXT", *CERTIFICATES)
+_ENGINE_VARIABLES: Final = ("DOCKER_HOST", "DOCKER_CONTEXT", *CERTIFICATES)
 
 
 def resolved(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -56,7 +57,7 @@ def at_context(name: str, environment: Mapping[str, str], *, option: str = "Dock
 
 def without_engine(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without variables that name an engine."""
-    return {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
+    return {key: value for key, value in environment.items() if key not in _ENGINE_VARIABLES}
 
 
 def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """A session's lease on an engine, which shows on any machine whether the session is over.
 
 The lease is a container that reads from the connection over which the session attached to it. When the session's
-process or machine ends, the engine closes that container's input, and it exits: at once for a process; after about two
-minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s); over ssh, when the sshd
-there notices (ClientAliveInterval, sshd_config(5)).
+process or machine ends, the engine closes that container's input, and the container exits: at once if the process ends;
+after about two minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s); over
+ssh, when the remote sshd notices (ClientAliveInterval, sshd_config(5)).
 
-Since the container has a new network namespace and every CPU of the host, it first prints their properties.
+The container has a new network namespace and every CPU of the host; it first prints their properties, which a run needs
+anyway.
 """
 
 import time
@@ -29,7 +30,7 @@ _PRINTS_WITHIN_S: Final = 60.0
 _NOBODY: Final = "65534:65534"
 _MEMORY_BYTES: Final = 128 << 20
 _PROCESSES: Final = 16
-_READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
+_COMMAND: Final = ("python3", "-m", "netadmin", "lease")
 
 
 class Lease:
@@ -45,9 +46,9 @@ class Lease:
         self.patience = patience
 
     def is_held(self) -> bool:
-        """Tell whether the lease is still held: not after a restart of the engine, or if it does not answer."""
+        """Return whether the lease is still held; False after an engine's restart, or if the engine does not answer."""
         try:
-            with engine_errors("looking at the session's lease"):
+            with engine_errors("inspecting the session's lease"):
                 return bool(self._client.api.inspect_container(self._container_id)["State"]["Running"])
         except TuneproofError:
             return False
@@ -74,7 +75,7 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
         # The container's input is closed with the first connection (StdinOnce), which docker-py sets with stdin_open.
         container_id = api.create_container(
             image,
-            entrypoint=list(_READS_UNTIL_THE_END),
+            entrypoint=list(_COMMAND),
             stdin_open=True,
             network_disabled=True,
             user=_NOBODY,
@@ -102,5 +103,5 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     finally:
         hang_up(connection)
         # Code that needs the engine reports that it failed; leftovers are removed with the session.
-        with suppress(TuneproofError), engine_errors("giving the lease back"), suppress(NotFound):
+        with suppress(TuneproofError), engine_errors("releasing the lease"), suppress(NotFound):
             api.remove_container(container_id, force=True)

@@ -1,12 +1,12 @@
-"""An engine's lock: only one run at a time measures on an engine, no matter who started it, and where.
+"""An engine's lock: only one run at a time measures on an engine, no matter who started the run, or where.
 
 The lock is a container that is never started. The engine gives a container's name to one client only, atomically
-(unlike networks, which may share names, and volumes, which are created for every client); and the lock is removed by
-its id, so that nobody can remove a lock that somebody else has just taken. It has the session's labels, so the reaper
-and the sweep of leftovers remove it like everything else of a dead session.
+(unlike networks, which may share names, and volumes, which several clients can create under one name). The lock is
+removed by its id, so that nobody can remove a lock that somebody else has just taken. It has the session's labels, so
+the reaper and the sweep of leftovers remove it like everything else of a dead session.
 
 A waiting session has a ticket, which is another such container, and the oldest ticket is next. Without tickets, the
-engine would give the lock to any waiting session, and one of them might never get it.
+engine would give the lock to any waiting session, and some session might never get it.
 """
 
 import getpass
@@ -33,7 +33,7 @@ TICKET: Final = f"{NAME}-ticket-"
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
-"""About the time that a complete quick run takes on a machine with two CPUs."""
+"""About the duration of a complete quick run on a machine with two CPUs."""
 _POLL_S: Final = 1.0
 _CONFLICT: Final = 409
 
@@ -58,16 +58,16 @@ def locked(
         message names one of them. Raises TuneproofError: the engine refused, or does not answer.
     """
     deadline_s = time.monotonic() + wait_s
-    told = ticket = ""
+    reported = ticket = ""
     try:
         while True:
             with engine_errors(f"locking engine {name}"):
                 tickets = _tickets(client.api)
                 ticket = next((found for found, labels in tickets if labels.get(SESSION) == session.id), "")
                 if not tickets or tickets[0][0] == ticket:
-                    found, labels = _made(client.api, image, NAME, _labels(session))
+                    found, labels = _create(client.api, image, NAME, _labels(session))
                 else:
-                    # This session may still have the lock after a restart of the engine (topology/holdings.py).
+                    # After a restart of the engine, this session may still have the lock (topology/holdings.py).
                     found, labels = _held(client.api, NAME) or tickets[0]
                 if labels.get(SESSION) == session.id:
                     break
@@ -77,18 +77,18 @@ def locked(
                 with engine_errors(f"removing what a dead session left on engine {name}"):
                     remove_session(client, labels[SESSION])
                 continue
-            why = f"{name} {'is reserved' if found in dict(tickets) else 'measures'} for {_holder(labels)}"
+            why = f"{name} is {'reserved for' if found in dict(tickets) else 'in use by'} {_holder(labels)}"
             if time.monotonic() >= deadline_s:
                 raise EngineBusyError(
-                    f"Engine {why}, and still after {wait_s / 60:.0f} minutes.",
-                    remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes it",
+                    f"Engine {why}, after a wait of {wait_s / 60:.0f} minutes.",
+                    remedy="try again later; if that run no longer exists, `./lab clean --engine` removes its lock",
                 )
             if found != told:
                 told = found
                 report(f"engine {why}: waiting for its turn, {wait_s / 60:.0f} min at most")
             if not ticket:
                 with engine_errors(f"waiting for engine {name}"):
-                    ticket, _ = _made(client.api, image, f"{TICKET}{session.id}", _labels(session))
+                    ticket, _ = _create(client.api, image, f"{TICKET}{session.id}", _labels(session))
             time.sleep(_POLL_S)
     finally:
         if ticket:
@@ -114,7 +114,7 @@ def _held(api: docker.APIClient, name: str) -> tuple[str, Mapping[str, str]] | N
     return str(found["Id"]), found["Config"]["Labels"] or {}
 
 
-def _made(api: docker.APIClient, image: str, name: str, labels: dict[str, str]) -> tuple[str, Mapping[str, str]]:
+def _create(api: docker.APIClient, image: str, name: str, labels: dict[str, str]) -> tuple[str, Mapping[str, str]]:
     """Create a container unless one with its name exists; return the id and labels of the container with that name."""
     while True:
         try:
@@ -128,7 +128,7 @@ def _made(api: docker.APIClient, image: str, name: str, labels: dict[str, str]) 
 
 
 def _holder(labels: Mapping[str, str]) -> str:
-    return f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
+    return f"{labels.get(HOLDER, 'somebody')} since {labels.get(SINCE, 'an unknown time')}"
 
 
 def _labels(session: Session) -> dict[str, str]:
@@ -140,7 +140,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # In some containers, the user id has no name.
+        # In some containers, this user id has no name.
         return str(os.getuid())
 
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
-# The places of a container's group, created by the engine or by systemd: with cgroup v1, and with v2.
+# The folders of a container's cgroup with cgroup v1 and v2, created by the engine or by systemd.
 _PLACES: Final = tuple(
     f"{version}{place}" for version in ("memory/", "") for place in ("docker/{}", "system.slice/docker-{}.scope")
 )
@@ -22,7 +22,7 @@ _EVERY_S: Final = 1.0
 
 
 def taken_bytes(container_id: str, *, root: Path = CGROUPS) -> int | None:
-    """Return a container's memory; None if the container has ended, or runs elsewhere."""
+    """Return a container's memory; None if the container has ended, or runs on another machine."""
     folders = (root / place.format(container_id) for place in _PLACES)
     with suppress(OSError):
         for folder in folders:
@@ -36,7 +36,7 @@ def taken_bytes(container_id: str, *, root: Path = CGROUPS) -> int | None:
 class MemoryWatch:
     """A context manager that reads the memory once a second.
 
-    ``containers``: Returns the ids of the containers that exist now.
+    containers: returns the ids of the containers that exist now.
     """
 
     def __init__(self, containers: Callable[[], Iterable[str]], *, root: Path = CGROUPS) -> None:
@@ -45,7 +45,7 @@ class MemoryWatch:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
         self.peak_bytes: int | None = None
-        """The most memory that all containers and this process used at once; None if no container can be read."""
+        """The maximum memory of all containers and this process together; None if no container can be read."""
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -78,20 +78,20 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
             where=address if address != name else "",
             remedy="start it, join the group that may use it, or name another",
         ) from error
-    with engine_errors(f"asking engine {name}"):
-        told, version = client.info(), client.version()
+    with engine_errors(f"querying engine {name}"):
+        info, version = client.info(), client.version()
     client.close()
     api = tuple(int(part) for part in str(version["ApiVersion"]).split("."))
     if api < _OLDEST_API:
         raise EngineUnavailableError(
-            f"Engine {name} is Docker {told['ServerVersion']}.", remedy="use Docker 20.10 or later"
+            f"Engine {name} is Docker {info['ServerVersion']}.", remedy="use Docker 20.10 or later"
         )
     return EngineFacts(
         name=name,
-        architecture=told["Architecture"],
-        cpus=told["NCPU"],
-        version=str(told["ServerVersion"]),
-        node=Node.from_info(told),
+        architecture=info["Architecture"],
+        cpus=info["NCPU"],
+        version=str(info["ServerVersion"]),
+        node=Node.from_info(info),
     )
 
 
@@ -128,13 +128,12 @@ def _wait_for(local: Path, ssh: "subprocess.Popen[bytes]", address: str) -> None
     while not local.exists():
         if ssh.poll() is not None or time.monotonic() > deadline_s:
             ssh.terminate()
-            said = (
-                "" if ssh.stderr is None else ssh.stderr.read().decode("utf-8", errors="replace").rstrip().rstrip(".")
-            )
-            reason = said.rpartition("\n")[2] or "ssh did not connect in time"
+            errors = b"" if ssh.stderr is None else ssh.stderr.read()
+            last_line = errors.decode("utf-8", errors="replace").rstrip().rstrip(".").rpartition("\n")[2]
+            reason = last_line or "ssh did not connect in time"
             raise EngineUnavailableError(
                 f"The Docker engine does not answer: {reason}.",
                 where=address,
-                remedy="log in there by ssh once, without any question, and make sure that Docker runs there",
+                remedy="make sure that ssh logs in to that machine without a prompt, and that Docker runs there",
             )
         time.sleep(_POLL_S)

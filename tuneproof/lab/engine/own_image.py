@@ -41,10 +41,10 @@ class OwnImage:
 
 def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-image") -> OwnImage:
     """Query an image's nginx in a temporary container (BadInputError: there is no such image, or no nginx in it)."""
-    with engine_errors(f"looking at image {image}"), session_on({"": client}) as session:
+    with engine_errors(f"inspecting image {image}"), session_on({"": client}) as session:
         _ensure(client, image, option)
         try:
-            said = client.containers.run(
+            printed = client.containers.run(
                 image,
                 entrypoint=["sh", "-c", _ASK],
                 remove=True,
@@ -63,14 +63,14 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
                 f"{option} {image}: there is no nginx in it that a shell can start",
                 remedy="name an image with sh and nginx, such as nginx:1.27",
             ) from error
-    found = OwnImage.from_text(bytes(said).decode("utf-8", errors="replace"))
+    found = OwnImage.from_text(bytes(printed).decode("utf-8", errors="replace"))
     if found is None:
         raise BadInputError(f"{option} {image}: its nginx does not print its version")
     return found
 
 
 def _ensure(client: docker.DockerClient, image: str, option: str) -> None:
-    """Pull an image that the engine lacks; errors of the registry are reported as such."""
+    """Pull an image that the engine lacks (BadInputError: the registry does not provide it)."""
     try:
         client.images.get(image)
     except ImageNotFound:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 _TIMES: Final = 4
-# 0, 0.2, 0.4 and 0.8 s: a restarting engine takes longer, but a broken connection does not.
+# Pauses of 0, 0.2, 0.4 and 0.8 s: enough for a broken connection, but not for a restart of the engine.
 _BACKOFF_S: Final = 0.1
 _QUESTIONS: Final = frozenset({"GET", "HEAD"})
 _ENGINE_FAILED: Final = 500
@@ -35,7 +35,7 @@ class Repeats(Retry):
     """urllib3's retries, for the engine's API."""
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:  # noqa: ARG002, FBT001, FBT002 - urllib3's own signature
-        """Tell whether to repeat a call after this response: only if the engine failed and the call changes nothing."""
+        """Return whether to repeat a call after a response: only if the engine failed and the call changes nothing."""
         return method in _QUESTIONS and status_code >= _ENGINE_FAILED
 
     def increment(
@@ -55,7 +55,7 @@ class Repeats(Retry):
 
 
 def repeat_safe_calls(api: "APIClient") -> None:
-    """Let a client repeat what is safe to repeat, up to four times within a second and a half."""
+    """Make a client repeat calls that are safe to repeat, up to four times within a second and a half."""
     retries = Repeats(
         total=_TIMES,
         redirect=0,

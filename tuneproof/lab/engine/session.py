@@ -1,7 +1,7 @@
 """A session: leftovers of dead sessions are removed before it, and everything that it started after it.
 
-The session's reaper, a process that outlives it, removes what the session could not. It holds the read end of a pipe;
-only the session has the write end. However the session ends, even by SIGKILL, the kernel closes the pipe; the reaper
+The session's reaper, a process that outlives it, removes what the session could not. The reaper holds the read end of a
+pipe; only the session has the write end. When the session ends, even by SIGKILL, the kernel closes the pipe; the reaper
 then removes everything with the session's label. It runs in its own process group, so Ctrl-C does not reach it. A
 session with several engines has a reaper for each.
 """
@@ -29,8 +29,8 @@ from tuneproof.lab.engine.sweep import has_overlay_network, remove_dead_sessions
 # reaper searches until nothing has appeared for this long.
 _QUIET_S = 6.0
 _PAUSE_S = 0.5
-# After a normal end the session waits for the reaper, which gives up soon. After the session's death, nobody waits, and
-# the engine may be down for a long time. The next run on the engine removes the rest.
+# After a normal end, the session waits for the reaper, which gives up soon. After the session's death, nobody waits,
+# and the engine may be down for a long time. The next run on the engine removes whatever is left.
 _SESSION_WAITS_S = 120.0
 _GIVE_UP_S = 3600.0
 _LATER_PAUSE_S = 5.0
@@ -39,18 +39,18 @@ _DONE = b"done"
 
 @contextmanager
 def session_on(
-    engines: Mapping[str, docker.DockerClient], *, looks_on: Callable[[], bool] = lambda: False
+    engines: Mapping[str, docker.DockerClient], *, continues: Callable[[], bool] = lambda: False
 ) -> Iterator[Session]:
     """Open a session whose resources on some engines are removed at its end, however it ends.
 
     engines: clients by engine, as the user named it; an empty name means the default engine.
-    looks_on: called at the end; returns whether something may still appear, as after an interrupt (default: no).
+    continues: called at the end; returns whether something may still appear, as after an interrupt (default: no).
     Raises TuneproofError: an engine refused, or does not answer.
     """
     session = Session()
     with ExitStack() as stack:
         for name in engines:
-            stack.enter_context(reaper(session, engine=name, looks_on=looks_on))
+            stack.enter_context(reaper(session, engine=name, continues=continues))
         for client in engines.values():
             with engine_errors("removing what dead sessions left"):
                 remove_dead_sessions(client)
@@ -63,13 +63,13 @@ def session_on(
 
 
 @contextmanager
-def reaper(session: Session, *, engine: str = "", looks_on: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def reaper(session: Session, *, engine: str = "", continues: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Run an engine's reaper around everything that the session starts.
 
     At the end, the reaper searches once more. After an exception, the session may not have cleaned up; then the reaper
-    continues alone, for as long as the engine needs to come back.
+    continues alone, for up to an hour if the engine does not answer.
 
-    looks_on: returns whether something may still appear after the session's end, so that the reaper must continue.
+    continues: returns whether something may still appear after the session's end, so that the reaper must continue.
     """
     reader, writer = os.pipe()
     process = subprocess.Popen(
@@ -84,7 +84,7 @@ def reaper(session: Session, *, engine: str = "", looks_on: Callable[[], bool] =
     is_done = False
     try:
         yield
-        is_done = not looks_on()
+        is_done = not continues()
         if is_done:
             # If somebody killed the reaper, there is nothing to notify; the session has already cleaned up.
             with suppress(BrokenPipeError):
@@ -94,7 +94,7 @@ def reaper(session: Session, *, engine: str = "", looks_on: Callable[[], bool] =
         if is_done:
             process.wait()
         else:
-            # The reaper outlives this process on purpose; without this, the interpreter would complain about a running
+            # The reaper outlives this process on purpose; without this line, the interpreter would warn about a running
             # child.
             process.returncode = 0
 

@@ -27,12 +27,12 @@ class Node:
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Self:
         """Build a node from the engine's information."""
-        told = info.get("Swarm", {})
+        swarm = info.get("Swarm", {})
         return cls(
-            id=told.get("NodeID", ""),
-            state=told.get("LocalNodeState", "inactive"),
-            is_manager=bool(told.get("ControlAvailable")),
-            fault=told.get("Error", ""),
+            id=swarm.get("NodeID", ""),
+            state=swarm.get("LocalNodeState", "inactive"),
+            is_manager=bool(swarm.get("ControlAvailable")),
+            fault=swarm.get("Error", ""),
         )
 
 
@@ -64,9 +64,9 @@ def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
         return found
     for name, node in members.items():
         if node.id not in states:
-            found.append(f"Engine {name} is in a different swarm from {manager}.")
+            found.append(f"Engine {name} and engine {manager} are in different swarms.")
         elif states[node.id] != READY:
             found.append(
-                f"Engine {name} is {states[node.id]} for {manager}: the ports between them may be blocked ({PORTS})."
+                f"Engine {manager} reports {name} as {states[node.id]}: ports between them may be blocked ({PORTS})."
             )
     return found

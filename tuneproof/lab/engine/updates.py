@@ -1,6 +1,6 @@
 """Security updates that images lack: apt compares their packages with this machine's package lists.
 
-This neither starts a container nor fetches anything.
+No container is started, and nothing is fetched.
 """
 
 import io

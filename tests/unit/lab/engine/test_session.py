@@ -22,11 +22,11 @@ def test_a_session_first_removes_dead_sessions_and_finally_its_own_resources(
     ended = []
 
     @contextmanager
-    def reaper(_session: Session, *, engine: str, looks_on: Callable[[], bool]) -> Iterator[None]:
+    def reaper(_session: Session, *, engine: str, continues: Callable[[], bool]) -> Iterator[None]:
         try:
             yield
         finally:
-            ended.append((engine, looks_on()))
+            ended.append((engine, continues()))
 
     monkeypatch.setattr(module, "reaper", reaper)
     engines = {"": FakeApi(), "far": FakeApi()}
@@ -37,7 +37,7 @@ def test_a_session_first_removes_dead_sessions_and_finally_its_own_resources(
     clients: Any = {name: api.client for name, api in engines.items()}
     with (
         pytest.raises(LabError, match="no lab") if fails else nullcontext(),
-        session_on(clients, looks_on=lambda: is_interrupted) as session,
+        session_on(clients, continues=lambda: is_interrupted) as session,
     ):
         for api in engines.values():
             assert api.names() == {"theirs"}

@@ -43,7 +43,7 @@ def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(received
     session = Session()
     with (
         pytest.raises(RuntimeError) if fails else nullcontext(),
-        reaper(session, looks_on=lambda: not fails),
+        reaper(session, continues=lambda: not fails),
     ):
         if fails:
             raise RuntimeError("engine gone")

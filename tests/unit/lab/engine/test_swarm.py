@@ -39,11 +39,11 @@ def test_engines_in_one_swarm_can_share_a_network() -> None:
                 "Engine b is in no swarm (its state there: pending, no route to host).",
             ],
         ),
-        (TOGETHER, {"m": "ready"}, ["Engine b is in a different swarm from a."]),
+        (TOGETHER, {"m": "ready"}, ["Engine b and engine a are in different swarms."]),
         (
             TOGETHER,
             {"m": "ready", "w": "down"},
-            ["Engine b is down for a: the ports between them may be blocked (TCP 2377, TCP and UDP 7946, UDP 4789)."],
+            ["Engine a reports b as down: ports between them may be blocked (TCP 2377, TCP and UDP 7946, UDP 4789)."],
         ),
     ],
     ids=["no-manager", "both-outside", "another-swarm", "down"],
