@@ -1,7 +1,7 @@
 """Clocks of programs on several machines, each mapped to the clock of the calling machine.
 
-A program reads the time that it reports between the call and the response: halfway, give or take half of the round
-trip. Nothing else is assumed about another machine's clock.
+A program reads its clock at some time between the call and the response: halfway, plus or minus half of the round trip.
+Nothing else is assumed about another machine's clock.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ class Clock:
     """A program's CLOCK_MONOTONIC, compared with that of the calling machine."""
 
     ahead_s: float = 0.0  # how far the program's clock is ahead of the calling machine's; 0 if all share one clock
-    doubt_s: float = 0.0  # how far off that may be, in either direction
+    doubt_s: float = 0.0  # the maximum error of that, in either direction
 
     @classmethod
-    def told(cls, own_s: float, *, asked_s: float, answered_s: float, took_s: float = 0.0) -> Self:
-        """Build from the time in a program's response."""
+    def from_response(cls, own_s: float, *, asked_s: float, answered_s: float, took_s: float = 0.0) -> Self:
+        """Build from the time in a program's response; took_s: how long the program worked before it read its clock."""
         earliest_s = asked_s + took_s
         return cls(ahead_s=own_s - (earliest_s + answered_s) / 2, doubt_s=max(0.0, answered_s - earliest_s) / 2)
 

@@ -1,11 +1,11 @@
-"""Trials that count: each starts its own nginx, sends a few requests, and counts what happens."""
+"""Counting trials: each starts its own nginx, sends a few requests, and counts what happens."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuneproof.lab.load.base import Load, Metric, Observation, Outcome, host_figures
-from tuneproof.lab.load.rig import Rig, Told
+from tuneproof.lab.load.rig import ClientCall, Rig
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.subject.config import RECORDER_PATH
 
@@ -25,23 +25,23 @@ class CountedObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRecord:
-    """The counts of a trial, and the client's calls and responses."""
+    """The counts of a trial, and the calls to the client with their responses."""
 
     figures: Figures
-    seen: tuple[Told, ...]
+    seen: tuple[ClientCall, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counted(Load[CountedRecord, CountedObservation]):
-    """A trial with an nginx of its own."""
+    """A trial that starts its own nginx."""
 
     configuration: str = ""  # name of its configuration; empty if nginx runs as long as the lab
-    script: Callable[[Rig], Figures]  # the trial's script: returns what it counted
+    script: Callable[[Rig], Figures]  # runs the trial and returns its counts
     workers: int = 1  # how many workers must have started before the script runs
     counts_calls: bool = False  # whether nginx's system calls are counted, which slows them
-    starts: bool = True  # whether nginx is started; not if a configuration is only tested, or nginx runs anyway
+    starts: bool = True  # whether nginx is started: not if the configuration is only tested, or nginx already runs
 
-    def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - the log is the trial's own
+    def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - sends no label
         """Start nginx, run the script, end nginx.
 
         Raises VoidTrialError: the script waited too long, or a precondition of what it counts failed. Raises LabError:

@@ -1,8 +1,8 @@
 """The actions and counts that a counting trial can use.
 
-Each step waits until it is complete: all responses have arrived. If a time limit expires first, or a precondition
-fails, it raises :class:`VoidTrialError`; :meth:`Rig.before` does so on a machine so slow that a timer of nginx or the
-kernel would expire during the trial.
+Each step waits until all responses have arrived. If a time limit expires first, or a precondition fails, it raises
+:class:`VoidTrialError`; :meth:`Rig.before` also raises it on a machine so slow that a timer of nginx or the kernel
+would expire during the trial.
 """
 
 import itertools
@@ -34,8 +34,8 @@ _ENDS: Final = "nginx closes silent connections"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """The calls to the client, and its responses."""
+class ClientCall:
+    """A call to the client, and its response."""
 
     function: str
     asked: Mapping[str, Any]
@@ -47,18 +47,18 @@ class Rig(TrialNginx):
 
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         super().__init__(stage, configuration=configuration)
-        self.seen: list[Told] = []  # the client's reports so far, for the evidence
+        self.seen: list[ClientCall] = []  # the calls to the client so far, for the evidence
         self.measured_s = 0.0  # how long the client worked
         self._streams_since_s: float | None = None
 
     @property
     def client(self) -> Loadgen:
-        """The client's load generators; what they do is kept as evidence."""
+        """The client's load generators; calls and responses are kept as evidence."""
         return heard_by(self._keep, self._stage.client)
 
     @property
     def http3(self) -> Http3:
-        """The HTTP/3 clients; what they do is kept as evidence, too."""
+        """The HTTP/3 clients; calls and responses are kept as evidence, too."""
         return heard_by(self._keep, self._stage.programs.of(HTTP3, Http3))
 
     @property
@@ -80,13 +80,10 @@ class Rig(TrialNginx):
 
     def _keep(self, call: Call, answered: Answered[Any]) -> None:
         self.measured_s += answered.took_s
-        self.seen.append(Told(function=call.function, asked=call.arguments, answer=answered.answer))
+        self.seen.append(ClientCall(function=call.function, asked=call.arguments, answer=answered.answer))
 
     def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
-        """Make the trial void unless a precondition is met.
-
-        Raises VoidTrialError: it is not met, with the reason.
-        """
+        """Make the trial void, with this reason, unless a precondition is met (VoidTrialError)."""
         if not is_so:
             raise VoidTrialError(otherwise)
 
@@ -94,30 +91,29 @@ class Rig(TrialNginx):
     def before(self, ends_s: float, what: str, *, since_s: float | None = None) -> Iterator[None]:
         """Make the trial void unless the block ends before a timer of nginx or the kernel expires.
 
-        what: what happens when the timer expires; the trial would count that instead.
+        what: the effect of the timer, which the trial would count instead of what it measures.
         since_s: when the timer started, by time.monotonic(); default: the block's beginning.
         """
         began_s = time.monotonic() if since_s is None else since_s
         yield
         took_s = time.monotonic() - began_s
-        self.must(took_s < ends_s, f"this took {took_s:.1f} s, and after {ends_s:g} s {what}")
+        self.must(took_s < ends_s, f"the trial took {took_s:.1f} s, and after {ends_s:g} s {what}")
 
     def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
-        """Return how many requests got a complete 200; the trial is void unless all did."""
+        """Return how many requests got a complete 200, which is ``requests``: otherwise the trial is void."""
         answered = sum(answer.status == 200 and answer.complete for answer in answers_of(connections))  # noqa: PLR2004
         self.must(answered == requests, f"{answered} of {requests} requests got a complete 200")
         return answered
 
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
-        """Run flows at once (default: to the subject's port); return what happened to the connections of each.
+        """Run flows at once (default: to the subject's port); return the results of each flow's connections.
 
         Raises VoidTrialError: a client timed out before its response was complete.
         """
-        became = self.client.flows(*self.at(port), flows, self._sources(flows))
-        return self._in_time(flows, became)
+        return self._in_time(flows, self.client.flows(*self.at(port), flows, self._sources(flows)))
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
-        """Run one flow; return what happened to its connections."""
+        """Run one flow; return the results of its connections."""
         return self.flows(flow, port=port)[0]
 
     @contextmanager
@@ -126,18 +122,18 @@ class Rig(TrialNginx):
 
         The block begins once all connections that stay are open and all other flows have ended.
         """
-        became: list[tuple[Connection, ...]] = []
+        results: list[tuple[Connection, ...]] = []
         with self.before(_ENDED_AFTER_S, _ENDS):
             self.client.stand(*self.at(port), flows, self._sources(flows))
             stood_s = time.monotonic()
             try:
-                yield became
+                yield results
             finally:
                 self.measured_s += time.monotonic() - stood_s
-                became.extend(self._in_time(flows, self.client.end_flows()))
+                results.extend(self._in_time(flows, self.client.end_flows()))
 
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
-        """Run a flow; return what is read while it runs, and what happened to its connections.
+        """Run a flow; return the value that is read while it runs, and the results of its connections.
 
         ``read`` must not call the client, which responds only when the flow has ended.
         """
@@ -151,11 +147,13 @@ class Rig(TrialNginx):
         most = min(sum(flow.connections for flow in flows), _MOST_CLIENTS)
         return tuple(itertools.islice(self._stage.clients, most))
 
-    def _in_time(self, flows: Sequence[Flow], became: Sequence[tuple[Connection, ...]]) -> list[tuple[Connection, ...]]:
-        for flow, connections in zip(flows, became, strict=True):
+    def _in_time(
+        self, flows: Sequence[Flow], results: Sequence[tuple[Connection, ...]]
+    ) -> list[tuple[Connection, ...]]:
+        for flow, connections in zip(flows, results, strict=True):
             late = sum(connection.error == "TIMEOUT" for connection in connections)
-            self.must(not late, f"{late} of {flow.connections} clients waited {flow.timeout_s:g} s without success")
-        return list(became)
+            self.must(not late, f"{late} of {flow.connections} clients timed out after {flow.timeout_s:g} s")
+        return list(results)
 
     def behind_stopped_workers(self, connections: int) -> CallCounts:
         """Let silent connections wait in the accept queue before any worker takes one.
@@ -166,28 +164,28 @@ class Rig(TrialNginx):
         before = self._stage.observer.calls()
         flow = Flow(connections=connections, requests=0, then=(Step.STAY,))
         with self.stopped_workers() as go_on, self.standing(flow):
-            self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} of them")
+            self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} connections")
             go_on()
-            self.wait_until(lambda: not self._queued(), "did not accept what was queued")
+            self.wait_until(lambda: not self._queued(), "did not accept all queued connections")
             return self._since(before)
 
     def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
         """Run a burst of connects while the workers are stopped; return how many the kernel queues.
 
-        At the time of the count, each connect has been queued or dropped. The connects go to ``port``, nginx listens on
-        ``listens_on``.
+        When they are counted, each connect has been queued or dropped. The connects go to ``port``, and nginx listens
+        on ``listens_on``.
         """
         before = self.counters()["TcpExt.ListenDrops"]
         flow = Flow(connections=connects, requests=0, timeout_s=PATIENCE_S)
 
-        def all_have_come() -> bool:
+        def all_have_arrived() -> bool:
             dropped = self.counters()["TcpExt.ListenDrops"] - before
             return self._queued(listens_on) + dropped >= connects
 
         with ThreadPoolExecutor(max_workers=1) as pool:
             with self.stopped_workers():
                 running = pool.submit(self.flow, flow, port=port)
-                self.wait_until(all_have_come, f"neither queued nor dropped {connects} connects")
+                self.wait_until(all_have_arrived, f"did not queue or drop {connects} connects")
                 queued = self._queued(listens_on)
             running.result()
         return queued
@@ -195,7 +193,7 @@ class Rig(TrialNginx):
     def flows_behind_stopped_workers(
         self, *flows: Flow, then: Callable[[], object] = lambda: None
     ) -> list[tuple[Connection, ...]]:
-        """Stop the workers until all requests are queued and ``then`` was called: one loop iteration gets them all.
+        """Stop the workers until all requests are queued and ``then`` was called, so that one loop iteration gets all.
 
         The listening socket must be ``deferred``, so that a connection is queued with its request. The workers handle
         the requests before they notice the effect of ``then``.
@@ -212,7 +210,7 @@ class Rig(TrialNginx):
         return sum(listener.queued for listener in self.sockets(port).listeners)
 
     def fresh_port(self, ports: Sequence[int]) -> int:
-        """Return the first of these ports of the subject without a socket in TIME-WAIT from an earlier trial.
+        """Return the first of these ports that has no socket in TIME-WAIT from an earlier trial on the subject's side.
 
         Raises LabError: all are in use.
         """
@@ -239,13 +237,13 @@ class Rig(TrialNginx):
         self._stage.subject.run(["sh", "-c", f"echo {line} >/etc/resolv.conf"], user="root")
 
     def open_streams(self, *asked: Streams, port: int = 0) -> None:
-        """Request further responses that stay open."""
+        """Request more responses that stay open."""
         if self._streams_since_s is None:
             self._streams_since_s = time.monotonic()
         self.client.open_streams(*self.at(port), asked)
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Return what has arrived of each such response so far."""
+        """Return how much of each such response has arrived so far."""
         return self.client.arrived()
 
     def leave_streams(self) -> None:

@@ -70,7 +70,7 @@ class TrialNginx:
         return len(self._stage.counters().softnet)
 
     def kernel_has(self, sysctl: str) -> bool:
-        """Tell whether the subject's network namespace has a sysctl of this name."""
+        """Return whether the subject's network namespace has a sysctl of this name."""
         return self.sysctl(sysctl) is not None
 
     def sysctl(self, name: str) -> str | None:
@@ -82,7 +82,7 @@ class TrialNginx:
         return self._stage.sockets(port)
 
     def udp_receive_buffers(self, port: int) -> tuple[int, ...]:
-        """Return how many bytes each of the subject's UDP sockets on a port may hold: SO_RCVBUF (socket(7))."""
+        """Return the receive buffer of each of the subject's UDP sockets on a port, in bytes: SO_RCVBUF (socket(7))."""
         beside = self._stage.lab[owner_name(self._stage.subject_name)]
         table = ss_text.parse(beside.run(["ss", "-uanm", f"sport = :{port}"]).decode())
         return tuple(entry.memory["rb"] for entry in table.entries)
@@ -146,15 +146,15 @@ class TrialNginx:
     def fresh_workers(self) -> None:
         """Replace all workers with the same number of new ones, since earlier trials leave data in their memory.
 
-        Otherwise old workers would wait for connections without clients: those that a full accept queue kept out enter
-        when there is room again, and client_header_timeout is 60 s
+        The old workers are killed: they would wait for connections without clients, which a full accept queue admitted
+        late, up to client_header_timeout, which is 60 s
         (https://nginx.org/en/docs/http/ngx_http_core_module.html#client_header_timeout).
         """
         old = {worker.pid for worker in self.workers()}
 
         def only_new_ones() -> bool:
             workers = self.workers()
-            # They are killed only once they are shutting down: before that, the master would replace them.
+            # They are killed only once they are shutting down, because earlier the master would replace them.
             if any(worker.is_leaving for worker in workers):
                 self._stage.observer.signal("TERM", "leaving")
             now = {worker.pid for worker in workers}
@@ -164,7 +164,7 @@ class TrialNginx:
         self.wait_until(only_new_ones, "did not replace its workers")
 
     def signal(self, name: str) -> None:
-        """Send nginx's master (of two, the older one) a signal, and wait until the master has handled it."""
+        """Send a signal to nginx's master, or to the older one of two, and wait until the master has handled it."""
         self._stage.observer.signal(name, "master")
         self.until_master_waits(f"did not handle {name}")
 
@@ -182,11 +182,11 @@ class TrialNginx:
         try:
             new = {worker.pid for worker in self.workers()}
         except LabError:
-            return False  # there is none between two workers
+            return False  # no worker exists until the master has started the next one
         return bool(new) and not new & set(old)
 
     def start_another(self) -> str:
-        """Start a second nginx with the same configuration; return why it does not start, empty if it does."""
+        """Start a second nginx with the same configuration; return its error if it does not start, or an empty text."""
         path = configuration_path(self._configuration)
         try:
             self._stage.subject.run(["nginx", "-c", path])
@@ -201,7 +201,7 @@ class TrialNginx:
             # A worker closes idle connections in the same loop iteration in which it changes its title.
             return all(worker.is_leaving and worker.is_asleep for worker in self.workers() if worker.pid in pids)
 
-        self.wait_until(leave, "did not let its old workers go")
+        self.wait_until(leave, "did not shut down its old workers")
 
     def until_they_are_gone(self, pids: Collection[int]) -> None:
         """Wait until none of these workers is left."""
@@ -230,11 +230,11 @@ class TrialNginx:
         try:
             return len(self.workers()) >= number
         except LabError:
-            # nginx has gone to the background, but has not set its title yet.
+            # nginx is in the background already, but has not set its title yet.
             return False
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
-        """Wait until a condition is true; ``what`` says what the subject did not do in time.
+        """Wait until a condition is true; ``what`` is what the subject did not do in time, for the message.
 
         Raises VoidTrialError: it is not true in time; the message includes the end of nginx's log.
         """

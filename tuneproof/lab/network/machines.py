@@ -1,4 +1,4 @@
-"""The paths between the machines of a placed lab, measured before anything relies on them."""
+"""The paths between the machines of a placed lab, measured before the lab starts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -38,12 +38,12 @@ class MachinePath:
     rtt_p50_ms: float
     rtt_p90_ms: float
     loss_pct: float  # Lost probes, in either direction
-    to_subject_mbit: float  # Throughput of one TCP stream, in 10^6 bit/s
-    from_subject_mbit: float  # The same in the other direction
+    to_subject_mbit: float  # Throughput of one TCP stream to the subject, in 10^6 bit/s
+    from_subject_mbit: float  # Throughput in the other direction
 
     @classmethod
     def from_figures(cls, figures: LinkFigures, *, engine: str) -> Self:
-        """Build from the measurement, without one-way delays, since those come from two different clocks."""
+        """Build from a measurement, without one-way delays, since those come from two different clocks."""
         lost = figures.egress.lost + figures.ingress.lost
         return cls(
             engine=engine,
@@ -63,7 +63,7 @@ class MachinePath:
         """Return the path in words."""
         return (
             f"{role} on {self.engine}: round trip {self.rtt_p50_ms:.2g} ms (p90 {self.rtt_p90_ms:.2g} ms), "
-            f"{self.to_subject_mbit:,.0f} Mbit/s to the subject, {self.from_subject_mbit:,.0f} Mbit/s from it, "
+            f"{self.to_subject_mbit:,.0f} Mbit/s to nginx, {self.from_subject_mbit:,.0f} Mbit/s from nginx, "
             f"{self.loss_pct:.2g} % lost"
         )
 

@@ -15,7 +15,7 @@ from tuneproof.lab.load import rig as module
 from tuneproof.lab.load import trial_nginx
 from tuneproof.lab.load.counted import Counted, CountedRecord
 from tuneproof.lab.load.exchanges import answers_of, statuses
-from tuneproof.lab.load.rig import Rig, Told
+from tuneproof.lab.load.rig import ClientCall, Rig
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.exchanges import Flow, Step, Streams
@@ -127,7 +127,7 @@ def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: p
     for _ in range(2):
         trial.open_streams(Streams())
         clock.now_s += 31
-    with pytest.raises(VoidTrialError, match=r"this took 62\.0 s, and after 60 s nginx closes"):
+    with pytest.raises(VoidTrialError, match=r"the trial took 62\.0 s, and after 60 s nginx closes"):
         trial.leave_streams()
 
 

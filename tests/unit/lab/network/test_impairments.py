@@ -28,7 +28,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
         # An invalid delay is reported alone, although jitter and reordering need a valid one.
         ({"delay_ms": -1, "jitter_ms": 2, "reorder_pct": 5}, "delay_ms: -1 is not between 0 and 10000"),
         ({"delay_ms": 5, "jitter_ms": 6}, "jitter_ms: 6 needs a delay_ms of at least as much"),
-        ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake those that wait"),
+        ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake delayed ones"),
         (
             {"delay_ms": 5, "reorder_pct": 10, "rate_mbit": 50},
             "reorder_pct: 10 would let packets bypass the rate_mbit",

@@ -83,7 +83,7 @@ def test_a_path_is_described_in_words() -> None:
         from_subject_mbit=941.2,
     )
     assert path.line("client") == (
-        "client on far: round trip 0.12 ms (p90 0.25 ms), 9,400 Mbit/s to the subject, 941 Mbit/s from it, 0.5 % lost"
+        "client on far: round trip 0.12 ms (p90 0.25 ms), 9,400 Mbit/s to nginx, 941 Mbit/s from nginx, 0.5 % lost"
     )
 
 
