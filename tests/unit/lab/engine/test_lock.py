@@ -97,7 +97,7 @@ def test_a_session_gives_up_waiting_for_a_run(monkeypatch: pytest.MonkeyPatch, s
     engine = Engine(ALIVE)
     for state in states:
         engine.add_lease(ALIVE, state)
-    with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):
+    with pytest.raises(EngineBusyError, match="Engine big is in use by eve@desk since 12:00 UTC"):
         locking(engine, monkeypatch).__enter__()
     assert engine.now_s == pytest.approx(60, abs=1)
     assert engine.removed == [TICKET_OF_MINE]
