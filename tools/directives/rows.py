@@ -141,7 +141,7 @@ def _kind(command: Command, sources: Sources) -> str:
 
 
 def _is_flag(command: Command, sources: Sources) -> bool:
-    """Tell whether a directive accepts only on and off; some entries say so, but accept other words as well."""
+    """Return whether a directive accepts only on and off; some entries say so, but accept other words as well."""
     return command.setter == _FLAG_SETTER or f"{_FLAG_SETTER}(" in sources.functions.get(command.setter, "")
 
 

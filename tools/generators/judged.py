@@ -92,7 +92,7 @@ def _judged(said: Statement, text: str, levels: tuple[_Level, ...], audit: Audit
 
 
 def _is_default(name: str, levels: tuple[_Level, ...], version: str) -> bool:
-    """Tell whether a directive sets a version's default, and no outer block sets anything else."""
+    """Return whether a directive sets a version's default, and no outer block sets anything else."""
     # An upstream block inherits nothing.
     is_of_upstream = levels[0].name == _UPSTREAM
     found = directive(name, as_numbers(version), context=_UPSTREAM if is_of_upstream else "")

@@ -46,7 +46,7 @@ def of_words(text: str) -> tuple[Shape, ...]:
 
 
 def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
-    """Tell whether a format can produce a message that begins with a row's words.
+    """Return whether a format can produce a message that begins with a row's words.
 
     The row may have fixed words for a placeholder ("host not found in upstream" for "%s in upstream"), but not for the
     whole format: unless both begin alike, the row must contain the format's longest fixed part. ``strict``: whether
@@ -103,7 +103,7 @@ def _over_any(row: Shape, reached: set[int]) -> set[int]:
 
 
 def is_empty(message: Written) -> bool:
-    """Tell whether a format has no words of its own, such as "%s"."""
+    """Return whether a format has no words of its own, such as "%s"."""
     return not re.search(r"\w\w", _LETTER.sub("", message.format))
 
 
@@ -116,7 +116,7 @@ def row_of(message: Written, rows: Iterable[Message]) -> Iterator[Message]:
 
 
 def is_in(text: str, formats: Iterable[str]) -> bool:
-    """Tell whether a source can log a row's words: one of its formats, or of its other literals, begins with them."""
+    """Return whether a source can log a row's words: one of its formats, or of its other literals, begins with them."""
     fixed = PLACE.split(text)[0].strip()
     rows = of_words(text)
     return any(

@@ -274,7 +274,7 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: fl
 
 
 def kvm_works(machine: Path) -> bool:
-    """Tell whether a kernel boots until it looks for its root file system; /dev/kvm alone does not show that."""
+    """Return whether a kernel boots until it looks for its root file system; /dev/kvm alone does not show that."""
     command = [*qemu(machine, "kvm", "panic=-1"), "-serial", "null"]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=KVM_TRIAL_S).returncode == 0

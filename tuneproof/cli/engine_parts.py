@@ -69,7 +69,7 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
 
 
 def is_news(line: str) -> bool:
-    """Tell whether a line of pytest's output is from the lab, and not its own bookkeeping or summary."""
+    """Return whether a line of pytest's output is from the lab, and not its own bookkeeping or summary."""
     return _NEWS.search(line) is not None
 
 

@@ -273,7 +273,7 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
 
 
 def _not_measured(cell: Cell) -> bool:
-    """Tell whether another engine may measure a claim: not if a control made it untestable after a look at the data."""
+    """Return whether another engine may measure a claim: not if a control made it untestable after a look at data."""
     return cell.verdict == Verdict.UNSUPPORTED and cell.effect is None
 
 

@@ -20,6 +20,6 @@ class Stop:
         self._asked.set()
 
     def check(self) -> None:
-        """Return if no stop was requested. RunEndedError: One was."""
+        """Raise RunEndedError if a stop was requested."""
         if self._asked.is_set():
             raise RunEndedError("the run has ended")

@@ -219,7 +219,8 @@ class Collector:
             if now.state in _GONE:
                 return None
         else:
-            # The start of its iteration is unknown, and it may be about to wait, so it must be busy twice.
+            # The start of its iteration is unknown, and it may be about to wait: it must be busy in two seconds in a
+            # row.
             now = self.doing(pid)
             was_away = pid in self._away
             is_away = now.call not in self.here.waits and bool(now.state)
@@ -266,7 +267,7 @@ class Collector:
         return self.here.names.get(number, f"system call {number}")
 
     def _was(self, pid: int, on: int, sockaddr: int, known: Mapping[int, str]) -> str:
-        """Return what a descriptor referred to when it was used; its number may be reused since."""
+        """Return what a descriptor referred to when it was used; its number may have been reused since."""
         now = known.get(on, "")
         is_full = self._maps["@full"].get((pid,))
         if not sockaddr and not is_full and (at_first := self._at_first.get(pid, {}).get(on)):

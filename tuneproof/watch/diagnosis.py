@@ -11,7 +11,7 @@ from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, descr
 from tuneproof.wording import count, format_number, seconds, share, size
 
 WORKERS_SHOWN: Final = 16
-"""How many workers to list; those with the longest iterations."""
+"""The maximum number of workers to list: those with the longest iterations."""
 _WORKERS_EXPLAINED: Final = 3
 _PIDS_SHOWN: Final = 8
 _PLACES_SHOWN: Final = 3
@@ -76,10 +76,10 @@ def figures_of(loop: WorkerLoop) -> str:
     if not loop.iterations:
         return f"in one iteration for {seconds(loop.longest_s)}" if loop.long else "idle"
     rate = format_number(loop.iterations / loop.watched_s)
-    said = f"{rate} iterations/s, {share(round(loop.busy_share, 3))} busy"
+    text = f"{rate} iterations/s, {share(round(loop.busy_share, 3))} busy"
     if loop.p50_s is not None and loop.p99_s is not None:
-        said += f", p50 {seconds(loop.p50_s)}, p99 {seconds(loop.p99_s)}, longest {seconds(loop.longest_s)}"
+        text += f", p50 {seconds(loop.p50_s)}, p99 {seconds(loop.p99_s)}, longest {seconds(loop.longest_s)}"
     if loop.read_per_iteration_bytes is not None and loop.written_per_iteration_bytes is not None:
         # These are estimates if calls are timed only in some iterations.
-        said += f", read {size(loop.read_per_iteration_bytes)}, wrote {size(loop.written_per_iteration_bytes)} each"
-    return said
+        text += f", read {size(loop.read_per_iteration_bytes)}, wrote {size(loop.written_per_iteration_bytes)} each"
+    return text

@@ -1,4 +1,4 @@
-"""Functions that bpftrace lacks: changing a running program's map, and measuring what programs cost.
+"""Functions that bpftrace lacks: changing a running program's map, and measuring the cost of programs.
 
 They call bpf(2), with numbers and structures from include/uapi/linux/bpf.h.
 """
@@ -56,7 +56,7 @@ class KernelMap:
                 if info.raw[_NAME_AT:].rstrip(b"\0").endswith(name.encode("ascii")):
                     return
                 self.close()
-        raise CannotRunHereError(f"bpftrace has not made the map {name}.", remedy="install another version of bpftrace")
+        raise CannotRunHereError(f"bpftrace did not create the map {name}.", remedy="install another bpftrace version")
 
     def put(self, key: int, value: int) -> None:
         """Set an entry. CannotRunHereError: The kernel refuses."""
@@ -89,7 +89,7 @@ def _bpf(here: Architecture, command: int, layout: str, *attributes: int) -> int
 def _checked(done: int) -> int:
     if done < 0:
         raise CannotRunHereError(
-            f"The kernel does not let us choose the workers: {os.strerror(ctypes.get_errno())}.",
+            f"The kernel refuses access to bpftrace's map of workers: {os.strerror(ctypes.get_errno())}.",
             remedy="run this on the host as root, or in a container with CAP_SYS_ADMIN",
         )
     return done
@@ -107,7 +107,7 @@ class Accounting:
         return self._descriptor >= 0
 
     def close(self) -> None:
-        """End it."""
+        """End the accounting."""
         if self.works:
             os.close(self._descriptor)
             self._descriptor = -1

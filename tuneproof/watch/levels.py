@@ -18,7 +18,7 @@ _CALM_S: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What a worker did in a second."""
+    """A worker's iterations and calls per second."""
 
     iterations: float
     reads_and_writes: float

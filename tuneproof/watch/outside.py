@@ -1,8 +1,8 @@
 """The view from outside, without privileges: the delays of small requests on keepalive connections.
 
 A worker serves a connection from its first byte to its last. When one worker's event loop stalls, its connections are
-late and the others are not; a delay that all share (the path, a busy machine) is not due to one worker. So only
-connections in the same few seconds are compared. Behind a balancer, one machine may be late instead.
+late and the others are not; a delay of all connections (the path, a busy machine) is not due to one worker. Therefore
+only connections in the same few seconds are compared. Behind a load balancer, one machine may be late instead.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ LATE_S: Final = 0.005
 MOST_S: Final = 300.0
 """The maximum duration, since watching from outside sends 240 requests per second."""
 _TIMEOUT_S: Final = 5.0
-# Statuses from limit_req, limit_conn and overloaded servers, which ask for fewer requests and say nothing about stalls.
+# Statuses from limit_req, limit_conn and overloaded servers, which ask for fewer requests and do not show stalls.
 _REFUSED: Final = frozenset({429, 503})
 # The largest step between the sorted mean times of connections, each with LATE_S added, as a ratio. Pauses of the
 # machine and on the path affect all connections: on two CPUs with fifteen busy programs, the means of healthy workers'
@@ -77,7 +77,7 @@ def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
     if lasts_s > MOST_S:
         raise BadInputError(
             f"--seconds {lasts_s:g}: a URL is watched for at most {MOST_S:g} s.",
-            remedy="on the server, as root and without a URL, watch as long as you like",
+            remedy="on the server, as root and without a URL, there is no limit",
         )
     target = _Target.of(url)
     found = asyncio.run(_measure(target, lasts_s))
@@ -126,8 +126,8 @@ async def _measure(target: _Target, lasts_s: float) -> Measured:
     found = Measured()
     while time.monotonic() < ends_s and not found.refused:
         until_s = min(ends_s, time.monotonic() + ROUND_S)
-        lives = [_keep(target, until_s, found) for _ in range(CONNECTIONS)]
-        found.rounds.append(await asyncio.gather(*lives))
+        connections = [_keep(target, until_s, found) for _ in range(CONNECTIONS)]
+        found.rounds.append(await asyncio.gather(*connections))
     return found
 
 
@@ -222,7 +222,7 @@ def report(found: Measured) -> Iterator[str]:
     if found.refused:
         yield (
             f"Stopped after {count(len(everything), 'answer')}: the server answered {found.refused}. It limits "
-            "requests (limit_req, limit_conn) or is overloaded; such answers say nothing about its workers."
+            "requests (limit_req, limit_conn) or is overloaded; such answers show nothing about its workers."
         )
         yield "  Next: use a URL that is not limited; or run tuneproof watch on the server, as root."
         return
@@ -241,7 +241,7 @@ def report(found: Measured) -> Iterator[str]:
         late = [took for each in parted for took in each.late]
         prompt = [took for each in parted for took in each.prompt]
         yield (
-            f"Found: a worker or a machine stalls, or some of them: in {len(parted)} of {len(splits)} rounds "
+            f"Found: at least one worker or machine stalls: in {len(parted)} of {len(splits)} rounds "
             f"{count(sum(each.late_connections for each in parted), 'connection')} were late while others were not."
         )
         yield f"  late:   {_times(late)}"
@@ -253,7 +253,7 @@ def report(found: Measured) -> Iterator[str]:
     else:
         yield f"No problem found: no connection is later than the others. {_times(everything)}"
     yield (
-        "Cannot be seen from outside: which worker it is, what it does, a worker without any of these connections, "
+        "Not visible from outside: which worker it is, what it does, a worker without any of these connections, "
         f"stalls shorter than {seconds(LATE_S)}."
     )
 

@@ -6,7 +6,7 @@ or longer separately, so one worker causes at most 200 such lines a second. It n
 sched_switch, and the thread ids in the kernel's own PID namespace, but no symbols.
 
 The watched threads are not in the program's text: they are the keys of the map ``@watched``, which the caller changes
-while the program runs. So its size is the same for 1 worker and for 128.
+while the program runs. The program's size is therefore the same for 1 worker and for 128.
 """
 
 from collections.abc import Collection, Mapping
@@ -102,7 +102,7 @@ class Level(Enum):
 
     @property
     def every(self) -> int:
-        """Of so many short iterations, one is counted; a power of two."""
+        """The number of short iterations of which one is counted; a power of two."""
         return 1 if self is Level.CALLS else 16
 
 

@@ -51,16 +51,13 @@ _NO_MEMORY: Final = "Cannot allocate memory"
 
 
 def architecture() -> Architecture:
-    """Return the names of this machine's system calls.
-
-    CannotRunHereError: The calls of its architecture are unknown.
-    """
+    """Return the system calls of this machine's architecture (CannotRunHereError: they are unknown)."""
     try:
         return ARCHITECTURES[platform.machine()]
     except KeyError:
         raise CannotRunHereError(
-            f"The system calls of {platform.machine()} are not known here.",
-            remedy=f"use one of {', '.join(ARCHITECTURES)}",
+            f"The system call numbers of {platform.machine()} are not included.",
+            remedy=f"use a machine with one of these architectures: {', '.join(ARCHITECTURES)}",
         ) from None
 
 
@@ -166,7 +163,7 @@ class Tracer:
             return CannotRunHereError(
                 "The kernel does not offer system-call tracepoints.",
                 where=str(_TRACING),
-                remedy=f"a kernel with CONFIG_FTRACE_SYSCALLS, and tracefs: mount -t tracefs tracefs {_TRACING}",
+                remedy=f"use a kernel with CONFIG_FTRACE_SYSCALLS, and mount -t tracefs tracefs {_TRACING}",
                 tail=tail,
             )
         if any(words in tail for words in _NO_MAPS):
@@ -177,7 +174,7 @@ class Tracer:
 
 
 def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
-    """Explain why the kernel does not give bpftrace memory for its maps."""
+    """Return the error if the kernel does not give bpftrace memory for its maps."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if memlock and _NOT_PERMITTED in tail and _kernel() < _NO_MEMLOCK_SINCE and _is_administrator():
         return CannotRunHereError(
@@ -213,10 +210,7 @@ def _is_administrator() -> bool:
 
 
 def check_namespace(tracer: Tracer, seen_as: int) -> None:
-    """Compare bpftrace's process id here to the one that its program sees.
-
-    BadInputError: They differ: process ids here are not the kernel's.
-    """
+    """Compare bpftrace's process id here with the one in its program (BadInputError: they differ)."""
     if seen_as != tracer.pid:
         raise BadInputError(
             "This is a container with a PID namespace of its own, so the kernel has other process ids.",

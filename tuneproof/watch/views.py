@@ -25,7 +25,7 @@ class View(Protocol):
         """Show one second of all workers."""
 
     def close(self) -> None:
-        """End."""
+        """Close the view."""
 
 
 class Lines:

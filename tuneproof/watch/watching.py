@@ -55,7 +55,7 @@ class _Run:
         self.add(*workers)
 
     def add(self, *workers: Worker) -> None:
-        """Watch workers, too."""
+        """Watch more workers."""
         if self.watched is not None:
             for each in workers:
                 self.watched.put(each.pid, 1)
@@ -70,7 +70,7 @@ class _Run:
         self.collector.drop(*workers)
 
     def close(self) -> None:
-        """End it."""
+        """End the program, and release its maps."""
         for map_ in (self.watched, self.starts):
             if map_ is not None:
                 map_.close()
@@ -103,7 +103,7 @@ class Watching:
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
         """Yield each second of all workers, until the time is over or `stop` is called; the last one may be shorter.
 
-        TuneproofError: This host cannot do it, or there are no workers at the start.
+        TuneproofError: This host does not allow watching, or there are no workers at the start.
         """
         check_host()
         self._workers = self.find()
@@ -135,7 +135,7 @@ class Watching:
         return (
             *self._notes,
             *([f"{count(self._lost, 'event')} lost, so the figures lack them"] if self._lost else ()),
-            "the kernel does not report what watching costs"
+            "the kernel does not report the cost of watching"
             if self.cost_share is None
             else f"watching cost at most {share(round(self.cost_share, 4))} of one CPU, all processes together "
             "(bpf_stats)",
@@ -207,7 +207,7 @@ class Watching:
             self._coming = self._start()
 
     def _rates(self, made: tuple[LoopSecond, ...]) -> list[Rate]:
-        """Return what each worker did since the last call; missing iterations are estimated."""
+        """Return each worker's rate since the last call; missing iterations are estimated."""
         iterations = {each.worker: each.iterations / each.lasted_s for each in made if each.lasted_s}
         before, self._moved = (
             self._moved,
@@ -226,7 +226,7 @@ class Watching:
         try:
             self._workers = self.find()
         except TuneproofError:
-            # nginx has ended, another one was started, or an engine does not answer: continue with the others.
+            # nginx has ended, a second one was started, or an engine does not answer: continue with the known workers.
             self._workers = tuple(each for each in known if is_there(each))
         ended = [each for each in known if each not in self._workers]
         new = [each for each in self._workers if each not in known]

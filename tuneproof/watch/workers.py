@@ -80,7 +80,7 @@ def _with_upgrades(chosen: set[int], masters: set[int]) -> set[int]:
 
 def _none(what: str) -> tuple[Worker, ...]:
     raise BadInputError(
-        what, remedy="start it, or name a PID or a container; inside a container only its own processes are seen"
+        what, remedy="start nginx, or name a PID or a container; in a container, only its own processes are visible"
     )
 
 
@@ -138,7 +138,7 @@ def _container(name: str) -> int:
     engines = [engine for engine in _ENGINES if shutil.which(engine)]
     if not engines:
         raise CannotRunHereError(
-            f"There is no command here that can look up the container {name} ({', '.join(_ENGINES)}).",
+            f"No command on this machine can look up the container {name} ({', '.join(_ENGINES)}).",
             remedy="name the process id of its nginx master instead",
         )
     for engine in engines:
@@ -178,7 +178,7 @@ def doing(pid: int) -> Doing:
 
 
 def is_there(worker: Worker) -> bool:
-    """Tell whether a worker's process exists."""
+    """Return whether a worker's process exists."""
     return (PROC / str(worker.pid)).is_dir()
 
 

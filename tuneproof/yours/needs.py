@@ -94,7 +94,7 @@ def _made(said: list[Statement], folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_relative(one: Statement) -> bool:
-    """Tell whether a directive names something that nginx writes under its prefix."""
+    """Return whether a directive names something that nginx writes under its prefix."""
     if one.name not in {*_WRITTEN_FILES, *_WRITTEN_FOLDERS} or not one.args:
         return False
     return not one.value.startswith(("/", "$", *_NOT_FILES))

@@ -83,7 +83,7 @@ class Request:
 
 
 def holds(condition: Block, request: Request) -> bool | None:
-    """Tell whether the condition of an ``if`` holds for a request; None if the files do not show it."""
+    """Return whether the condition of an ``if`` holds for a request; None if the files do not show it."""
     first, *rest = condition.args or ("",)
     value = _value(first, condition, request)
     if value is None or first in _OF_FILES:
@@ -224,7 +224,7 @@ def tested_under(block: Block) -> str:
 
 
 def _lacks(key: str | None) -> bool:
-    """Tell whether a key consists of headers, cookies and arguments that the lab's requests do not have."""
+    """Return whether a key consists of headers, cookies and arguments that the lab's requests do not have."""
     names = set(variables(key or ""))
     is_of_clients = all(name.startswith(_OF_CLIENTS) and name not in _SENT for name in names)
     return bool(names) and is_of_clients and not _VARIABLE.sub("", key or "")
@@ -238,7 +238,7 @@ def cache_of(block: Block, kind: str) -> Statement | None:
 
 
 def _has_room(said: Statement) -> bool:
-    """Tell whether a limit is too high to matter in the trials."""
+    """Return whether a limit is too high to matter in the trials."""
     if said.name == "limit_conn":
         return (whole_number(said.args[-1]) or 0) >= _MOST_AT_ONCE
     bursts = [whole_number(arg.removeprefix("burst=")) or 0 for arg in said.args if arg.startswith("burst=")]
@@ -261,7 +261,7 @@ def _rules(level: Block) -> list[Statement]:
 
 
 def _may_be_in_lab(address: str) -> bool:
-    """Tell whether an engine's network may have addresses in a range; its addresses are private."""
+    """Return whether an engine's network may have addresses in a range; its addresses are private."""
     try:
         network = ipaddress.ip_network(address, strict=False)
     except ValueError:
@@ -275,7 +275,7 @@ def shown(said: Statement | Block) -> str:
 
 
 def is_up_to_clients(host: str, block: Block) -> bool:
-    """Tell whether a client's request, and no directive, determines an upstream's address."""
+    """Return whether a client's request, and no directive, determines an upstream's address."""
     everything = list(list(block.within())[-1].everything())
     made = {said.value.lower() for said, _ in everything}
     groups = {arg for said, around in everything for arg in (*said.args, *around.args) if "<" in arg}

@@ -102,7 +102,7 @@ class Peers:
 
 
 def is_stood_in_for(facts: Facts, target: Target, peers: Peers) -> bool:
-    """Tell whether a stand-in answers, or may answer, for an upstream; none does where nginx itself listens."""
+    """Return whether a stand-in answers, or may answer, for an upstream; none does where nginx itself listens."""
     found = [_peer(text, port) for text, port in _addresses(facts, target)]
     return any(peer is None or peer in peers.passed_to for peer in found)
 
@@ -161,7 +161,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
 
 
 def _is_reached(own: Address, to: str) -> bool:
-    """Tell whether a connection to an address on nginx's machine reaches an address that nginx listens on."""
+    """Return whether a connection to an address on nginx's machine reaches an address that nginx listens on."""
     if own.family != Address(host=to, port=own.port).family:
         return False
     return own.is_wildcard or own.host == to or (own.family == "inet" and _is_loopback(own.host))
@@ -222,7 +222,7 @@ def _peer(text: str, default_port: int) -> Peer | None:
 
 
 def is_ipv4(text: str) -> bool:
-    """Tell whether a text is an IPv4 address."""
+    """Return whether a text is an IPv4 address."""
     return ":" not in text and is_address(text)
 
 

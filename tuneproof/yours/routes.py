@@ -306,7 +306,7 @@ class _Door:
         return self.tls, "http2" in self.protocols, bool(self.address)
 
     def speaks_http1(self, version: Sequence[int]) -> bool:
-        """Tell whether it speaks HTTP/1: until nginx 1.25.1, a port with HTTP/2 but no TLS speaks nothing else."""
+        """Return whether it speaks HTTP/1: until nginx 1.25.1, a port with HTTP/2 but no TLS speaks nothing else."""
         return self.tls or "http2" not in self.protocols or tuple(version) >= _BOTH_SINCE
 
 

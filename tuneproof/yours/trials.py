@@ -227,7 +227,7 @@ def flow_to(probe: Probe, *, body_bytes: int = 0, then: tuple[Step, ...] = (), *
 
 
 def _keeps_clients(block: Block) -> bool:
-    """Tell whether a client's connection lasts for all of its requests."""
+    """Return whether a client's connection lasts for all of its requests."""
     timeout, most = block.setting("keepalive_timeout"), block.setting("keepalive_requests")
     lasts = timeout is None or time_ms(timeout.value) != 0
     return lasts and (most is None or (whole_number(most.value) or 0) >= _REQUESTS)

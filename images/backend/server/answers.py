@@ -81,7 +81,7 @@ def _wait_ms(target: bytes) -> int | None:
 
 
 def _persists(version: bytes, fields: list[tuple[bytes, bytes]]) -> bool:
-    """Tell whether the connection stays open: RFC 9112, section 9.3."""
+    """Return whether the connection stays open: RFC 9112, section 9.3."""
     options = {option.strip() for name, value in fields if name == b"connection" for option in value.split(b",")}
     return b"close" not in options and (version == b"HTTP/1.1" or b"keep-alive" in options)
 

@@ -117,7 +117,7 @@ class Crowd:
         self._poller.modify(fd, _BY_SERVER)
 
     def _is_answered(self, member: Member) -> bool:
-        """Tell whether the headers of a 200 have arrived."""
+        """Return whether the headers of a 200 have arrived."""
         try:
             chunk = member.connection.recv(4096)
         except BlockingIOError:

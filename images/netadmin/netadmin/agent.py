@@ -74,7 +74,7 @@ class Agent(netadmin.Agent):
         plumbing.fix_neighbours(neighbours)
 
     def status(self) -> bool:
-        """Tell whether the link's shaper is alive; for a native one, that is the kernel itself."""
+        """Return whether the link's shaper is alive; for a native one, that is the kernel itself."""
         return self._wire is None or self._wire.alive
 
     def revive(self) -> None:

@@ -159,7 +159,7 @@ class Observer(protocol.Observer):
                 os.kill(pid, signal.Signals[f"SIG{name}"])
 
     def masters_wait(self) -> bool:
-        """Tell whether each master has handled its signals; one that has ended handles none."""
+        """Return whether each master has handled its signals; one that has ended handles none."""
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             pids = processes.pids(processes.MASTER, proc=self._proc)
             return all(processes.waits_for_signals(_text(self._proc / str(pid) / "status")) for pid in pids)

@@ -32,7 +32,7 @@ def rss_bytes(title: str, *, proc: Path = PROC) -> list[int]:
 
 
 def waits_for_signals(status: str) -> bool:
-    """Tell whether a master has nothing left to do: it blocks its signals except while it waits for one.
+    """Return whether a master has nothing left to do: it blocks its signals except while it waits for one.
 
     status: its /proc/PID/status (proc_pid_status(5)); ngx_master_process_cycle() in src/os/unix/ngx_process_cycle.c.
     """

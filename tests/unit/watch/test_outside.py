@@ -55,8 +55,7 @@ def test_a_stall_is_reported_with_both_groups() -> None:
     stalled, healthy = a_round(*[0.6] * 5, *[0.02] * 7), a_round(*[0.02] * 12)
     lines = reported(*[stalled] * 4, healthy)
     assert lines[1] == (
-        "Found: a worker or a machine stalls, or some of them: in 4 of 5 rounds 20 connections were late while "
-        "others were not."
+        "Found: at least one worker or machine stalls: in 4 of 5 rounds 20 connections were late while others were not."
     )
     assert lines[2] == "  late:   p50 20.4 ms, p99 20.4 ms, longest 20.4 ms"
     assert reported(stalled, *[healthy] * 4)[1].startswith("No problem found")

@@ -39,7 +39,7 @@ class Agent(Protocol):
         """Switch the segmentation offloads of the role's link."""
 
     def status(self) -> bool:
-        """Tell whether the link's shaper is alive; the kernel itself always is."""
+        """Return whether the link's shaper is alive; the kernel itself always is."""
 
     def revive(self) -> None:
         """Start the wire again; it starts without shaping."""

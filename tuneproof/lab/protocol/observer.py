@@ -167,4 +167,4 @@ class Observer(Protocol):
         """
 
     def masters_wait(self) -> bool:
-        """Tell whether every master has handled all signals sent to it."""
+        """Return whether every master has handled all signals sent to it."""

@@ -55,7 +55,7 @@ class Holdings:
         return self._leases
 
     def are_held(self) -> bool:
-        """Tell whether all engines respond and still have the leases."""
+        """Return whether all engines respond and still have the leases."""
         return all(lease.is_held() for lease in self._leases.values())
 
     @contextmanager

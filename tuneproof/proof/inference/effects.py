@@ -79,7 +79,7 @@ def ratio(part: float, whole: float) -> float:
     ValueError: Both are 0, or one is not a number: the measurement may be broken.
     """
     if math.isnan(part) or math.isnan(whole) or part == whole == 0:
-        raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either arm")
+        raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either variant")
     return part / whole if whole else math.inf
 
 

@@ -7,7 +7,7 @@ from math import comb
 
 ERROR_RATE = 0.05
 """The chance of a wrong *holds* over all looks together if the claim is only just false; the same for *refuted*."""
-COIN = 0.5  # the order of arms is random, so an effect at the threshold is as often above it as below
+COIN = 0.5  # the order of arms is random, so an effect at the threshold is equally often above and below it
 FEWEST_BLOCKS = 5
 """Blocks before the first look: with fewer, all would agree by chance in more than 1 in 20 cases."""
 
@@ -34,8 +34,8 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
     """Return how many units must agree at each look.
 
     Each look requires the smallest number for which the chance of a wrong decision so far stays within ``rate``. That
-    chance is summed over every sequence of outcomes, without approximation: if 5 of 5, then 8 of 9 must agree, 4.1 % of
-    all decisions are wrong, whatever the distribution of the effects.
+    chance is summed over every sequence of outcomes, without approximation: if 5 of 5 or later 8 of 9 must agree, it is
+    4.1 %, for any distribution of the effects.
 
     Args:
         units: Units seen at each look, strictly increasing.
@@ -46,7 +46,7 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
     """
     if not units or units[0] < FEWEST_BLOCKS or any(later <= earlier for earlier, later in pairwise(units)):
         raise ValueError(f"looks must increase from {FEWEST_BLOCKS} or more, got {units!r}")
-    undecided = {0: 1.0}  # by number of units that agree: the chance that this many do and nothing is decided yet
+    undecided = {0: 1.0}  # by number of agreeing units: the chance of this number without a decision so far
     looks, error, seen = [], 0.0, 0
     for total in units:
         further, seen = total - seen, total

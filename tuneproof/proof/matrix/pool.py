@@ -34,7 +34,7 @@ class Pile:
         self._changed = threading.Condition()
 
     def parts_for(self, taker: str) -> Iterator[Part]:
-        """Yield parts until none is left and no other worker can give one back."""
+        """Yield parts until none is left and no other worker can return one."""
         while (part := self._next(taker)) is not None:
             yield part
             with self._changed:

@@ -1,7 +1,7 @@
-"""Runs several scenarios at once if they only count: parallel scenarios do not change counts, and mostly wait.
+"""Runs several scenarios at once if they only count: running in parallel does not change counts.
 
-Each is measured in a thread. Only the thread that requests the results writes to the terminal: while it waits, it shows
-the progress of all scenarios.
+Each scenario is measured in a thread. Only the thread that requests the results writes to the terminal: while it waits,
+it shows the progress of all scenarios.
 """
 
 import queue
@@ -56,7 +56,7 @@ def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:
-    """Return how many labs may wait on an engine beside those being measured, within half of its memory."""
+    """Return how many labs may wait on an engine while others are measured, within half of its memory."""
     return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
 
 
@@ -147,7 +147,7 @@ class SideBySide:
                     else:
                         self._news.put(partial(self._show_cell, claim, cell))
                         cells[claim.name].set_result(cell)
-        except Exception as error:  # noqa: BLE001 - likewise: without a lab there are no cells
+        except Exception as error:  # noqa: BLE001 - likewise for all cells that the lab cannot decide any more
             for waited in cells.values():
                 if not waited.done():
                     waited.set_exception(error)

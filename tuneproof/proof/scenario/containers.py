@@ -1,4 +1,4 @@
-"""The containers of a scenario's lab, including those with a user's own nginx, and checks that the latter started."""
+"""The containers of a scenario's lab, including those with a user's own nginx, and checks that these have started."""
 
 import time
 from collections.abc import Sequence
@@ -140,14 +140,14 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
             raise passed_limit(container, disk) or own_nginx_failed(own, container.log_tail())
         now = sum(process.command.startswith(WORKER_TITLE) for process in container.processes())
         if now > _MOST_WORKERS:
-            # Ends the wait early: the kernel may refuse further processes only after minutes.
+            # Stop waiting: it may take minutes until the kernel refuses more processes.
             raise OwnNginxError(
-                f"your nginx starts more than {_MOST_WORKERS} workers, and the lab allows no more",
+                f"your nginx starts more than {_MOST_WORKERS} workers, which is the lab's limit",
                 remedy="test a copy with fewer worker_processes",
             )
         if not now and container.has_all_processes() and (passed := passed_limit(container, disk)) is not None:
-            # A master that starts so many processes before its first worker does not stop on its own, and would slow
-            # down the whole machine.
+            # A master that reaches this limit before its first worker does not stop on its own, and would slow down the
+            # whole machine.
             raise passed
         same = same + 1 if now and now == before else 0
         # When many workers start on a busy CPU, a pause does not mean that all of them have started.

@@ -58,7 +58,7 @@ class StandingLab:
 
     def renew(self, error: TuneproofError) -> Bench:
         """Remove a failed lab, wait for the engine if that is the cause, and start a lab; errors: as ``start``."""
-        # What is left over is removed with the session, as after any error.
+        # Leftovers are removed with the session, as after any error.
         self._lab.__exit__(type(error), error, error.__traceback__)
         self._recover(error)
         return self._start()

@@ -12,7 +12,7 @@ def test_division_by_zero_is_infinite_and_zero_by_zero_is_rejected() -> None:
     """A broken instrument that counts nothing in either arm must not look like a ratio of 1."""
     assert (ratio(6, 3), ratio(0, 3), ratio(3, 0)) == (2, 0, math.inf)
     for nothing in ((0, 0), (math.nan, 1), (1, math.nan)):
-        with pytest.raises(ValueError, match="nothing was counted in either arm"):
+        with pytest.raises(ValueError, match="nothing was counted in either variant"):
             ratio(*nothing)
 
 

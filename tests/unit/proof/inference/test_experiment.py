@@ -137,7 +137,7 @@ def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) 
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
     answer = experiment.answer("stall")
     assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 0, 3)
-    assert answer.reason.startswith("block 4 yields no effect, and a repetition would yield none either: ")
+    assert answer.reason.startswith("round 4 yields no effect, and repeating it would not help: ")
     assert (experiment.answer("other").verdict, experiment.answer("other").blocks) == (Verdict.HOLDS, 6)
     assert bench.arms_of(5) == {"loaded"}
 
@@ -178,7 +178,7 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
     experiment = bench.experiment(before, between, after)
     answer = experiment.answer("between")
     assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)
-    assert answer.reason.startswith("block 1 yields no effect, and a repetition would yield none either: ")
+    assert answer.reason.startswith("round 1 yields no effect, and repeating it would not help: ")
     assert answer.reason.endswith(str(error) if isinstance(error, ValueError) else repr(error))
     for name in ("before", "after"):
         other = experiment.answer(name)

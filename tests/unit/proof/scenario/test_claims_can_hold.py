@@ -74,7 +74,7 @@ def test_claims_that_count_claim_equality_or_are_expected_to_be_refuted_are_cove
         (
             "listen_queue/overflows_and_drops_rise_together",
             per_arm(STORM, listen_overflows=(0,), listen_drops=(0,)),
-            "nothing was counted in either arm",
+            "nothing was counted in either variant",
         ),
         (
             "tuned_nginx/recipe_ends_slow_connects",

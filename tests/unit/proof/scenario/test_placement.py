@@ -107,7 +107,7 @@ def test_one_cpu_is_too_few() -> None:
         (
             "2",
             False,
-            "--subject-cpus 2: nginx's machine has 2 CPUs, and everything else needs one of them; ask for at most 1",
+            "--subject-cpus 2: nginx's machine has 2 CPUs, and other programs need one of them; ask for at most 1",
         ),
         ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; ask for at most 2"),
     ],

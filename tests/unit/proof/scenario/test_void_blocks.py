@@ -75,5 +75,5 @@ def test_an_effect_that_cannot_be_computed_makes_the_claim_untestable_at_once(de
     cell = decide(stalled, effect=effect)
     assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 0, None)
     reason = "there is nothing to compare with"
-    assert cell.reason == f"block 1 yields no effect, and a repetition would yield none either: {reason}"
+    assert cell.reason == f"round 1 yields no effect, and repeating it would not help: {reason}"
     assert (cell.arms["loaded"]["trials"], [item["void_reasons"] for item in decide.samples(cell)]) == (1, [[]])
