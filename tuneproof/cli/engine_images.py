@@ -81,7 +81,7 @@ def _build(
         try:
             return build_on(name)
         except TuneproofError as error:
-            say(f"engine {name} cannot build them: {error.what.rstrip('.')}; the next one tries")
+            say(f"engine {name} cannot build the images: {error.what.rstrip('.')}; trying the next engine")
     return build_on(last)
 
 

@@ -1,9 +1,9 @@
 """``./lab run --engine A --engine B``: a run's results, divided among several engines.
 
-The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, and runs it
-with its own pytest. What a lost engine has decided is kept; the rest of its shard goes to another engine. After a look
-at its data, no result gets a second chance to err: inconclusive results are not measured again, and a result is
-unsupported if its engine is lost after the first look.
+The run is split into shards, as for several CI jobs; each engine takes one shard after the other from a pool, and runs
+it with its own pytest. Results of a lost engine are kept; the rest of its shard goes to another engine. After a look at
+its data, no result is measured again, since that would be a second chance to err: inconclusive results stay as they
+are, and a result is unsupported if its engine is lost after the first look.
 
 Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
@@ -86,7 +86,7 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         work = _share_out(plan)
         for engine in work.lost:
             _sweep(engine, environments[engine])
-    return _tell(plan, folder, work.statuses, work.pile.open_parts)
+    return _report(plan, folder, work.statuses, work.pile.open_parts)
 
 
 def _refuse(engines: Sequence[str], arguments: Sequence[str]) -> None:
@@ -116,7 +116,7 @@ def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
     if not seeds:
         return secrets.randbelow(_SEEDS), others
     if not seeds[-1].isdecimal():
-        raise BadInputError(f"--seed {seeds[-1]}: not a seed", remedy="a whole number")
+        raise BadInputError(f"--seed {seeds[-1]}: not a seed", remedy="give a whole number")
     return int(seeds[-1]), others
 
 
@@ -216,7 +216,7 @@ def _answers(environment: Mapping[str, str]) -> bool:
     return True
 
 
-def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[Part]) -> int:
+def _report(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[Part]) -> int:
     """Merge the results of all parts, show them, and return the exit status."""
     found = [
         # Individual parts are not strict; the run is judged as a whole.
@@ -225,7 +225,7 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
         for results in runs_in(part)
     ]
     if not found:
-        say("nothing was measured: the lines above say why")
+        say("nothing was measured; the lines above show why")
         return max([*statuses, _OPEN])
     looked_at = {lab for results in found if not results.finished for lab in _looked_at(results)}
     merged, missing = write_folder(merge(_each_cell_once(found, looked_at)), folder)
@@ -278,5 +278,5 @@ def _not_measured(cell: Cell) -> bool:
 
 
 def _second_start(cell: Cell) -> Cell:
-    why = "an engine was lost after the first look at the data, and this second start would be a second chance to err"
+    why = "an engine was lost after the first look at the data, and measuring again would be a second chance to err"
     return replace(cell, verdict=Verdict.UNSUPPORTED.value, reason="; ".join(filter(None, (why, cell.reason))))

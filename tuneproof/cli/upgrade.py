@@ -37,8 +37,8 @@ examples:
   ./lab upgrade --from 1.22 --to 1.30 --prove /etc/nginx
   ./lab upgrade --from 1.26 --to-image registry.example/nginx:next --prove /etc/nginx
 
-exit status: 0 the new version starts with the configuration (judged by its files, or with --prove, tried); 1 it
-does not; 2 the configuration is unreadable or a template without values, or neither version would start with it.
+exit status: 0 the new version starts with the configuration (as the files show, or with --prove, as a start shows);
+1 it does not; 2 the configuration is unreadable or a template without values, or neither version would start with it.
 """
 
 
@@ -54,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         if not proves:
             with bounded():
                 found = upgrade(source, old=options.old, new=options.new)
-            return _told(options, found)
-    return _proven(options, source)
+            return _print(options, found)
+    return _prove(options, source)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,8 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] | None = None) -> int:
-    """Print the changes from reading the files; return the exit status."""
+def _print(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] | None = None) -> int:
+    """Print the changes that the files show; return the exit status."""
     if options.json:
         show_json(as_document(found) | ({} if proof is None else {"proof": proof}))
     else:
@@ -103,8 +103,8 @@ def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] 
     return REFUSED if found.is_refused else 0
 
 
-def _proven(options: argparse.Namespace, source: Source) -> int:
-    """Print the changes from the files and from running both versions; return the exit status."""
+def _prove(options: argparse.Namespace, source: Source) -> int:
+    """Print the changes that the files and a run of both versions show; return the exit status."""
     if output.program() != "./lab":
         raise CannotRunHereError(
             "--prove needs the images in a checkout",
@@ -117,15 +117,15 @@ def _proven(options: argparse.Namespace, source: Source) -> int:
     if seed < 0:
         raise BadInputError(f"--seed {seed}: a seed is not negative", remedy="give any whole number from 0 up")
 
-    def tell(found: Upgrade) -> None:
+    def report(found: Upgrade) -> None:
         if not options.json:
             with in_users_folder():
-                _told(options, found)
+                _print(options, found)
 
-    proven = prove(options, source, seed=seed, tell=tell)
+    proven = prove(options, source, seed=seed, report=report)
     if options.json:
         with in_users_folder():
-            _told(options, proven.files, proof=proven.document)
+            _print(options, proven.files, proof=proven.document)
     else:
         show(f"\n{proven.text}")
     return REFUSED if proven.is_refused else 0

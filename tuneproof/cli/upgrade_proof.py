@@ -62,8 +62,8 @@ class _Asked:
         )
 
 
-def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Callable[[Upgrade], None]) -> Proven:
-    """Run both versions; ``tell`` is called with the changes from the files before anything starts.
+def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Callable[[Upgrade], None]) -> Proven:
+    """Run both versions; ``report`` is called with the changes that the files show, before anything starts.
 
     Raises:
         BadInputError: A version or an image is not available, or the configuration cannot be started.
@@ -71,14 +71,14 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     """
     old_version, new_version = _versions(options)
     ensure_engine(report=say)
-    # With this, SIGTERM ends the run as Ctrl-C does, without leftovers.
+    # SIGTERM then ends the run as Ctrl-C does, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
         old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")
         new = _asked(options, source, client, version=new_version, image=options.new_image, option="--to-image")
         probes = probes_of(old.prepared.facts, location=options.location, host=options.host)
         files = upgrade(source, old=old.version, new=new.version)
-        tell(files)
+        report(files)
         began_s = time.monotonic()
         progress = ProgressLine(sys.stderr, interactive=sys.stderr.isatty())
         packages = {one.version: one.prepared.packages for one in (old, new) if not one.image}
@@ -97,8 +97,9 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
             remedy="read nginx's message; for further modules, name images that have them (--from-image, --to-image)",
             tail=found.refused[1],
         )
-    report = write_report(load(writer.path), writer.folder)
-    lines = [*_head(found, old.version, new.version, seed), *_made(old), f"results: {writer.path}", f"report: {report}"]
+    page = write_report(load(writer.path), writer.folder)
+    lines = [*_head(found, old.version, new.version, seed), *_additions(old)]
+    lines += [f"results: {writer.path}", f"report: {page}"]
     return Proven(
         files=files, text="\n".join(lines), document=_document(found, seed), is_refused=bool(found.refused[1])
     )

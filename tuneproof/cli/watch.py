@@ -108,7 +108,7 @@ def _addresses(host: str) -> frozenset[str]:
 
 
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
-    """Watch, show and record; Ctrl-C and SIGTERM end it, and it reports what it has seen so far."""
+    """Watch, show and record, until Ctrl-C or SIGTERM; return the recording so far."""
     began = datetime.now(UTC).isoformat(timespec="seconds")
     seconds: deque[LoopSecond] = deque()
     notes: list[str] = []

@@ -85,7 +85,7 @@ def _all_shown(rows: Sequence[Message]) -> str:
 
 
 def _shown(row: Message) -> str:
-    facts = ((name, f"{f'{name}:' if name else '':<{_LABEL_COLUMNS}}{said}") for name, said in lines(row))
+    facts = ((name, f"{f'{name}:' if name else '':<{_LABEL_COLUMNS}}{text}") for name, text in lines(row))
     return "\n".join(line if name in _VERBATIM else _wrapped(line, indent=_LABEL_COLUMNS) for name, line in facts)
 
 

@@ -40,7 +40,7 @@ class Absent:
     @property
     def notes(self) -> tuple[str, ...]:
         """The additions in words."""
-        return tuple(f"{line}  # used in your files, and defined nowhere in them" for line in self.lines)
+        return tuple(f"{line}  # your files use it, but do not define it" for line in self.lines)
 
 
 def absent_of(facts: Facts, *, folder: str) -> Absent:

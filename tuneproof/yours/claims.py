@@ -109,7 +109,7 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
         effect=lambda block: _turn_bytes(block[arm], route) / MIB,
         effect_name="bytes that a loop iteration reads ÷ 1 MiB",
         threshold=1.0,
-        why="reading 1 MiB at once takes a worker milliseconds, in which nobody else is served",
+        why="reading 1 MiB at once takes a worker milliseconds, in which it serves no other client",
         fine=Fine(what="large responses leave the event loop to others", verdict=Verdict.REFUTED),
         route=route,
     )
@@ -124,7 +124,7 @@ def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remed
         effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, route)),
         effect_name="bytes that a loop iteration reads, yours ÷ patched",
         threshold=_TIMES,
-        why="if an iteration reads half as much, everybody else waits half as long",
+        why="if an iteration reads half as much, other clients wait half as long",
         route=route,
         figure="turn_bytes",
         remedy=replace(change, gains="bytes that a loop iteration reads", place=route.shown, only_if=f"{name}{_BUSY}"),
@@ -171,7 +171,7 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
     """Return the claim that worker_connections cost memory before any client connects."""
     return _claim(
         "worker_connections_cost_memory_at_start",
-        f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
+        f"worker_connections {connections} take {size(size_bytes)} of every worker's memory before any client connects",
         (arm,),
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
         effect_name="private memory of a fresh worker ÷ that size",
@@ -227,14 +227,15 @@ def _connecting_share(seen: CountedObservation, route: Route) -> Tally:
 def _answered(seen: CountedObservation, route: Route) -> float:
     """Return how many responses came from a stand-in.
 
-    Raises ValueError: None did (the message names what may have rejected the requests), or some got no response.
+    Raises ValueError: none did (the message names directives that may have rejected the requests), or some requests
+        got no response.
     """
     if unanswered := seen.figures.get("status_0"):
         raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {route.shown} got no response at all")
     fresh = seen["answered"] - seen["from_cache"]
     if fresh < 1:
         raise ValueError(
-            f"no request to {route.shown} got to a stand-in: {_refused(seen.figures, route) or 'no answer'}"
+            f"no request to {route.shown} reached a stand-in: {_refused(seen.figures, route) or 'no answer'}"
         )
     return fresh
 

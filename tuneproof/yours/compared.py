@@ -101,7 +101,7 @@ def _assessed(name: str, before: Sequence[float], after: Sequence[float]) -> Ass
     blocks = [Block(effect=Tally.yes(when=beyond(value))) for value in after]
     found = assess(blocks, scale=Scale.SHARE, threshold=USUALLY, looks=(len(blocks),))
     if found is None:
-        raise ValueError(f"{len(blocks)} rounds are no look")
+        raise ValueError(f"no look is planned after {len(blocks)} rounds")
     return found
 
 

@@ -28,10 +28,10 @@ _TLS: Final = ("1.2", "1.3")
 # nginx writes to standard error until it has opened a log; in some packages, standard error is the log.
 _WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?(?!\*|\d+#)(.+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
-# These headers depend on when the lab created a file.
-_WEAK: Final = re.compile("W/")
 _OF_STANDIN: Final = "x-tuneproof-answer"
+# These headers depend on when the lab created a file, so only whether an etag is weak is compared.
 _OF_FILES: Final = frozenset({"etag", "last-modified"})
+_WEAK: Final = re.compile("W/")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,19 +48,19 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "upstream_connects": Figure(
         what="connections to the upstream for 32 requests of 4 clients",
         margin=1.5,
-        why="it varies a little with which worker gets which client; half as many again has another cause",
+        why="it varies a little with the clients that each worker gets; a difference of half has another cause",
     ),
     "kept": Figure(what="idle connections to the upstream kept open after them", margin=1.5, why="likewise"),
     "from_cache": Figure(what="answers from the cache, of 32", margin=1.0, why="a count"),
     "client_requests": Figure(
-        what="requests that one client connection may ask, up to 1001", margin=1.0, why="a count"
+        what="requests that one client connection may send, up to 1001", margin=1.0, why="a count"
     ),
     "closed": Figure(what="idle client connections that a reload closes, of 4", margin=1.0, why="a count"),
     "answered": Figure(what="clients that are answered on them after the reload, of 4", margin=1.0, why="a count"),
     "grown_bytes": Figure(
         what="memory for each slow reader",
         margin=1.25,
-        why="whether some pages are touched changes it by less",
+        why="touched pages of tables change it by less",
         shown=size,
     ),
     "worker_bytes": Figure(
@@ -69,7 +69,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "turn_bytes": Figure(
         what="bytes of large responses that a loop iteration reads",
         margin=2.0,
-        why="if an iteration reads half as much, everybody else waits half as long",
+        why="if an iteration reads half as much, other clients wait half as long",
         shown=size,
     ),
 }
@@ -112,7 +112,7 @@ def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns:
 
 
 def asked(probe: Probe) -> trials.Script:
-    """Return the trial of some requests: the statuses and header lines of the responses."""
+    """Return the trial of some requests, which counts the statuses and header lines of the responses."""
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(probe, keeps_heads=True, timeout_s=trials.ANSWERED_WITHIN_S)
@@ -121,10 +121,10 @@ def asked(probe: Probe) -> trials.Script:
     return script
 
 
-def seen_in(became: Sequence[Sequence[Connection]]) -> Figures:
+def seen_in(results: Sequence[Sequence[Connection]]) -> Figures:
     """Return how often each status and header line was seen, without nginx's own version."""
     seen: Counter[str] = Counter()
-    for connections_ in became:
+    for connections_ in results:
         answers = [answer for answer in answers_of(connections_) if answer.status]
         errors = [f"none ({one.error or 'closed'})" for one in connections_ if not any(a.status for a in one.answers)]
         seen.update(f"status{SEPARATOR}{status}" for status in (*(answer.status for answer in answers), *errors))
@@ -155,9 +155,9 @@ def reloaded(probe: Probe) -> trials.Script:
         flow = trials.flow_to(
             probe, connections=_CONNECTIONS, then=(Step.STAY, Step.ASK), timeout_s=trials.ANSWERED_WITHIN_S
         )
-        with rig.standing(flow, port=probe.port) as became:
+        with rig.standing(flow, port=probe.port) as results:
             rig.fresh_workers()
-        found = became[0]
+        (found,) = results
         return {
             "closed": sum(one.closed_by_server for one in found),
             "answered": sum(sum(answer.status > 0 for answer in one.answers) > 1 for one in found),

@@ -1,4 +1,4 @@
-"""What keeps requests from reaching a location's upstream, as far as the files show: redirects, accounts, addresses."""
+"""Obstacles between requests and a location's upstream that the files show: redirects, accounts, addresses."""
 
 import ipaddress
 import re
@@ -50,7 +50,7 @@ class Request:
         return self.target.partition("?")[0]
 
     def value(self, text: str) -> str | None:
-        """Return a text with the values of its variables; None if some are not known here."""
+        """Return a text with the values of its variables; None if some are unknown."""
         values = [self._variable((match[0] or match[1]).lower()) for match in _VARIABLE.findall(text)]
         if None in values:
             return None
@@ -144,9 +144,9 @@ def _of_address(table: Block) -> str | None:
 
 
 def diversion(levels: Sequence[Block], request: Request) -> Statement | Block | None:
-    """Return what certainly answers a request, or sends it elsewhere, before its location proxies it.
+    """Return the directive that certainly answers or diverts a request before its location proxies it, or None.
 
-    ``levels``: its server and its location.
+    levels: the request's server and location.
     """
     for level in levels:
         for said in (*level.local("return"), *level.local("rewrite")):

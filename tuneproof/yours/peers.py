@@ -176,12 +176,12 @@ def port_of(listen: str) -> int | None:
 
 
 def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
-    """Yield addresses as written, each with its default port."""
+    """Yield the addresses that nginx contacts, as written, each with its default port."""
     for proxied in facts.proxied:
         yield from _addresses(facts, proxied.target)
     for block in facts.configuration.main.all("stream"):
         yield from _of_stream(block)
-    # nginx resolves them at its start, whether or not it uses them.
+    # nginx resolves the servers of all upstream blocks at its start, even of unused ones.
     for upstream in facts.upstreams.values():
         for server in upstream.servers:
             yield server, _HTTP_PORT

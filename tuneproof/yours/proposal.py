@@ -70,15 +70,15 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
 )
 # The engine disables IPv6 if its network has none.
 _IPV6: Final = {"net.ipv6.conf.all.disable_ipv6": "0"}
-# The audit's measured advice: the effect and the price of each.
-_PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+# The audit's measured advice: the effect and the cost of each.
+_MEASURED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "upstream_keepalive": (
             "keep connections to the upstream",
             "idle connections at the upstream; a POST fails if it closes one first (docs/dying-connections.md)",
         ),
         "proxy_buffering": (
-            "bound what slow readers hold",
+            "bound the memory of slow readers",
             "response headers over 32k fail (502); more temporary files",
         ),
         "listen_queue": (
@@ -89,15 +89,15 @@ _PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 _SMALL_BUFFER_BYTES: Final = 32 << 10
 _COST_OF_SMALL_BUFFER: Final = (
-    "pays only where responses are megabytes; if the upstream is 20 ms away, a download gets 3 MB/s at most: "
+    "pays only if responses are megabytes; if the upstream is 20 ms away, a download gets at most 3 MB/s: "
     "docs/reuseport-stall.md"
 )
-_COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connection, and its worker of the backend"
+_COST_OF_STREAMS: Final = "a client that reads slowly occupies an upstream connection, and a worker of the backend"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What the user asks for."""
+    """The user's choices."""
 
     configuration: str  # the name of a file, a folder or a dump
     version: str  # the version of nginx that it runs on
@@ -149,7 +149,7 @@ class Prepared:
 
 
 def prepare(wanted: Wanted, source: Source) -> Prepared:
-    """Return what a configuration needs to start, whether or not it has anything to test.
+    """Return a configuration with everything that it needs to start, even if there is nothing to test.
 
     Raises BadInputError: The configuration has errors.
     """
@@ -165,7 +165,8 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
     for problem in found.facts.configuration.problems:
         if not problem.message.startswith(_FOR_NGINX_TO_SAY):
             raise BadInputError(
-                f"nginx would not start with it: {problem.message}", where=f"{problem.file}:{problem.line}"
+                f"nginx would not start with this configuration: {problem.message}",
+                where=f"{problem.file}:{problem.line}",
             )
     modules = _modules_for(wanted, found.facts.configuration)
     places = installed(found.facts.configuration, source, main=wanted.main)
@@ -174,7 +175,7 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
 
 
 def _must_know(wanted: Wanted, configuration: Configuration) -> None:
-    """Check that the lab's nginx of a version knows what the files use; the user's own image may know more.
+    """Check that the lab's nginx of this version is new enough for the files; the user's own image may know more.
 
     Raises BadInputError: The lab's nginx lacks something.
     """
@@ -185,7 +186,9 @@ def _must_know(wanted: Wanted, configuration: Configuration) -> None:
             raise BadInputError(
                 f"nginx {wanted.version} does not know {concern.what}, which nginx {change.version} added",
                 where=f"{concern.said.file}:{concern.said.line}",
-                remedy=f"--nginx {newer[0]} or later" if newer else f"{wanted.image_option} IMAGE, one that has it",
+                remedy=f"--nginx {newer[0]} or later"
+                if newer
+                else f"{wanted.image_option} IMAGE, with an image that has it",
             )
 
 
@@ -212,8 +215,8 @@ def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ..
     ]
     if lacking:
         raise BadInputError(
-            f"the lab's nginx lacks what these files use: {', '.join(lacking)}",
-            remedy=f"{wanted.image_option} IMAGE, one that has it",
+            f"these files use features that the lab's nginx lacks: {', '.join(lacking)}",
+            remedy=f"{wanted.image_option} IMAGE, with an image that has them",
         )
     return used
 
@@ -244,7 +247,7 @@ class _Proposer:
         self._yours = self._subject("yours")
         self._patches = {
             name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
-            for name, (what, cost) in _PROVEN.items()
+            for name, (what, cost) in _MEASURED.items()
         }
 
     @property
@@ -403,7 +406,7 @@ class _Proposer:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
     def _unbuffered(self) -> tuple[Remedy, Subject] | None:
-        """Return the change with which nginx does not hold back event streams on any route."""
+        """Return the change after which nginx does not hold back event streams on any route."""
         (text,) = [one.patch for one in line_of("streams", "buffering_off_is_enough").audit if one.patch]
         targets = [route.proxied.target for route in self._routes if route.proxied.is_buffered]
         edits = [
@@ -412,7 +415,7 @@ class _Proposer:
         return self._patched("streams", "pass on a stream's events as they arrive", _COST_OF_STREAMS, edits)
 
     def _bounded(self, name: str, route: Route) -> tuple[str, Remedy, Subject] | None:
-        """Return the change with which the route's upstream connections receive less at once; None if they already do.
+        """Return the change after which the route's upstream connections receive less at once; None if they already do.
 
         If nginx has no directive for this, it is a kernel setting.
         """

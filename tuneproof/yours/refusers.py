@@ -17,7 +17,7 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
 }
 
 LIMITED: Final = frozenset({429, 503})
-"""Statuses with which nginx rejects requests over a limit; they say nothing about other requests."""
+"""Statuses with which nginx rejects requests over a limit; they show nothing about other requests."""
 
 
 def limits(block: Block) -> list[Statement]:

@@ -56,8 +56,6 @@ _FIRST_ENTRY_PORT: Final = 28080
 _HTTP_PORT: Final = 80
 _UNESCAPED: Final = "/:@!$&'()*+,;=^|~"
 _LOOPBACK: Final = "127.0.0.1"
-# https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
-_ABSENT: Final = frozenset({"!-f", "!-e"})
 _BOTH_SINCE: Final = (1, 25, 1)
 # A load balancer that terminates TLS sends this header; nginx may redirect requests without it.
 _FORWARDED: Final = (("X-Forwarded-Proto", "https"),)
@@ -70,7 +68,7 @@ class Probe:
 
     port: int  # the TCP port that the client connects to
     listens_on: int
-    """nginx's TCP port; another one if nginx listens on one address, to which connections are redirected."""
+    """nginx's TCP port; differs from ``port`` if nginx listens on one address, to which connections are redirected."""
     tls: bool  # whether that port speaks TLS
     host: str
     path: str
@@ -149,7 +147,7 @@ def _why_nothing(location: str, host: str, facts: Facts) -> str:
 def _unreached(kind: str) -> str:
     if kind in _UNSPOKEN:
         return f"the lab's stand-ins do not speak {_UNSPOKEN[kind]}"
-    return "its server listens where the lab's client cannot connect"
+    return "the lab's client cannot connect to an address of its server"
 
 
 def _route(
@@ -182,7 +180,7 @@ def _route(
         if not found:
             return Route(proxied=proxied, **vars(probe))
         failed.append(found)
-    # The request that gets furthest shows the reason.
+    # The request with the fewest obstacles shows the reason.
     nearest = min(failed, key=len, default=[f"no path is known for location {target.location}; see --location"])
     return Unreachable(proxied=proxied, why=nearest[0])
 
@@ -206,7 +204,7 @@ def _never_proxied(facts: Facts, proxied: Proxied, peers: Peers) -> str:
 
 
 def _obstacles(probe: Probe, block: Block, server: Block, door: "_Door") -> Iterator[str]:
-    """Yield what keeps a request from an upstream, in words."""
+    """Yield the obstacles between a request and its upstream, in words."""
     if door.socket is not None:
         chosen = server_for(door.socket, probe.host)
         if not chosen.doubt and chosen.server is not server:
@@ -302,7 +300,7 @@ class _Door:
         return "ssl" in self.protocols
 
     def order(self) -> tuple[bool, bool, bool]:
-        """Return a sort key: sockets that demand least of the client come first."""
+        """Return a sort key: first the sockets with the fewest requirements for the client."""
         return self.tls, "http2" in self.protocols, bool(self.address)
 
     def speaks_http1(self, version: Sequence[int]) -> bool:
@@ -335,7 +333,7 @@ def _places(facts: Facts) -> Iterator[tuple[str, int, frozenset[str], Sequence[B
         for said in listens:
             if said in facts.sockets.unknown and said.value.partition(":")[0] == "localhost":
                 yield _LOOPBACK, port_of(said.value) or _HTTP_PORT, frozenset(said.args[1:]), (server.block,), None
-        # A missing include may say where the server listens; in the lab, it listens on nginx's default port.
+        # A missing include may contain the server's listen; in the lab, the server listens on nginx's default port.
         if not listens and not any(True for _ in facts.sockets.of(server.block)):
             yield "", _HTTP_PORT, frozenset(), (server.block,), None
 
@@ -431,7 +429,7 @@ def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
         # try_files counts only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
         tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
-        if root is not None and (tries or not _ABSENT.isdisjoint(tests)):
+        if root is not None and (tries or not obstacles.ABSENT.isdisjoint(tests)):
             folders = possible_values(root.value, block) or ()
             yield from (posixpath.join(folder, route.path.lstrip("/")) for folder in folders if folder.startswith("/"))
 

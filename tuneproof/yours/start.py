@@ -1,4 +1,4 @@
-"""What is added to the user's files so that nginx starts in the lab: a script and a server block. All is reported."""
+"""Additions to the user's files with which nginx starts in the lab: a script and a server block. All are reported."""
 
 import posixpath
 import shlex

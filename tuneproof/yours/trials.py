@@ -26,10 +26,10 @@ _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
 # The time limit for a response.
 ANSWERED_WITHIN_S: Final = 10.0
-# So much larger than the bound that the socket buffers of a client that hardly reads are also full.
+# Responses exceed the bound by this much, so that the socket buffers of a client that hardly reads are also full.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-# So many readers that what a worker's first readers cost extra (touched pages of its tables) is small per reader.
+# The first readers of a worker cost extra (touched pages of its tables), which is little per reader if there are many.
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
@@ -49,9 +49,9 @@ def requests(route: Route) -> Script:
     """Return the trial of some requests on keepalive connections, each answered by a stand-in.
 
     If requests are limited per client, or client connections end too soon, each request comes from a different client,
-    on a separate connection. It counts
-    ``asked``, ``answered`` by a stand-in, the necessary ``upstream_connects``, responses ``from_cache`` that a stand-in
-    gave earlier, and ``status_<number>`` of the others (0 for no response, -1 for any other number).
+    on a separate connection. The trial counts ``asked``, ``answered`` by a stand-in, the necessary
+    ``upstream_connects``, responses ``from_cache`` that a stand-in gave earlier, and ``status_<number>`` of the others
+    (0 for no response, -1 for any other number).
     """
     block = route.proxied.target.block
     limiting = [one for one in limits(block) if one.name in LIMITING]
@@ -71,7 +71,7 @@ def requests(route: Route) -> Script:
         by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
         rig.must(
             not (refused and by),
-            f"{refused} of {ASKED} requests were refused by {by}, though each has a different address",
+            f"{refused} of {ASKED} requests were refused by {by}, although each has a different address",
         )
         return {
             "asked": ASKED,
@@ -97,7 +97,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
         # Fresh workers, except for what a first request leaves in each.
         rig.fresh_workers()
         warmed = rig.flow(flow_to(route, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=route.port)
-        # A rejected client does not read slowly: low memory would say nothing about the buffers.
+        # A rejected client does not read slowly: low memory would not show small buffers.
         refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
         rig.must(not refused, f"requests are answered with {', '.join(map(str, refused))}, not by a stand-in")
         before = _held_bytes(rig)
@@ -109,10 +109,10 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
             receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
             then=(Step.STAY,),
         )
-        with rig.standing(flow, port=route.port) as became:
+        with rig.standing(flow, port=route.port) as results:
             peak = _peak(rig, before)
         # Because of a limit, or of a short response in a cache, some readers may hold nothing.
-        numbers = [answer.numbered for answer in answers_of(became[0]) if answer.numbered]
+        numbers = [answer.numbered for answer in answers_of(results[0]) if answer.numbered]
         own = len(set(numbers)) if is_cached else len(numbers)
         rig.must(own == readers, f"only {own} of {readers} slow readers got a response from a stand-in")
         return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
@@ -167,7 +167,7 @@ def stream(route: Route) -> Script:
             return any(one.end or one.status not in {0, _OK} for one in rig.arrived())
 
         rig.open_streams(*asked, port=route.port)
-        rig.wait_until(are_written, "did not pass the stream on")
+        rig.wait_until(are_written, "did not forward the stream")
         rig.steady(lambda: sum(one.body_bytes for one in rig.arrived()))
         arrived, answered = rig.arrived(), _written(rig) - before
         rig.leave_streams()

@@ -95,7 +95,7 @@ def compare(
         _words(side, twins[0], looks, grounds) for side, twins in zip(sides.values(), subjects.values(), strict=True)
     ]
     if not any(words):
-        raise LabError("each version starts with these files alone, but not both side by side", remedy="try again")
+        raise LabError("each version starts alone with these files, but both do not start together", remedy="try again")
     return Compared(refused=(words[0], words[1]))
 
 
@@ -164,7 +164,7 @@ class Rounds:
         self._void: dict[int, str] = {}
 
     def run(self, block: int, *, seed: int) -> None:
-        """Make every comparison once on both versions, in random order, in other containers than before."""
+        """Make every comparison once on both versions, in random order; rounds alternate between containers."""
         for side, twins in self._subjects.items():
             log = self._bench.stage(twins[block % _TWINS].name).subject.logs()
             self._warned[side].append(warnings_in(log))

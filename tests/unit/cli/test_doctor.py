@@ -164,7 +164,7 @@ def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatc
     """An ordinary user cannot install mmdebstrap, and an unreachable registry is reported with its error."""
     client = engine()
     client.images.get_registry_data = refusing(requests.ConnectTimeout())
-    assert doctor.find_registry_error(client) == "the engine cannot ask for debian:bookworm-slim (ConnectTimeout)"
+    assert doctor.find_registry_error(client) == "the engine cannot look up debian:bookworm-slim (ConnectTimeout)"
     monkeypatch.setattr("tuneproof.lab.engine.commands.find", lambda _: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert doctor.find_bootstrap_error() == "mmdebstrap is not installed"

@@ -89,7 +89,7 @@ def provide(engines: Engines) -> list[str]:
         (
             {"cannot_build": {"b"}},
             ["b builds", "a builds", "a to b: 3", "a to c: 4"],
-            f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n",
+            f"lab: engine b cannot build the images: building {ONE} failed; trying the next engine\n",
         ),
         # The other engines continue; they get the failing engine's parts.
         (

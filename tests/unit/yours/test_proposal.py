@@ -331,7 +331,7 @@ def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
     ("text", "why"),
     [
         (f"{HEAD}http {{ server {{ listen 80 backlog=4096; return 200; }} }}", "nothing to test"),
-        (f"{HEAD}http {{ server {{ listen 80;", "nginx would not start with it"),
+        (f"{HEAD}http {{ server {{ listen 80;", "nginx would not start with this configuration"),
         (f"{HEAD}http {{ server {{ listen {{{{ port }}}}; }} }}", "a template"),
         (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),
     ],

@@ -242,7 +242,7 @@ def test_a_place_can_be_selected(tmp_path: Path) -> None:
         ("/x", "no location takes it"),
         ("/y", r"location /y \(nginx.conf:4\) takes it, and does not proxy requests"),
         ("/g", r"location /g \(nginx.conf:4\) takes it, and the lab's stand-ins do not speak gRPC"),
-        ("/u", r"location /u \(nginx.conf:5\) takes it, and its server listens where the lab's client cannot connect"),
+        ("/u", r"location /u \(nginx.conf:5\) takes it, and the lab's client cannot connect"),
     ],
 )
 def test_a_place_that_cannot_be_selected_is_reported_with_the_location_that_nginx_takes(
