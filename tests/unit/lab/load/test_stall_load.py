@@ -225,7 +225,7 @@ def test_a_window_that_was_requested_too_late_is_prepared_again(late: str) -> No
 
 
 def test_a_host_that_is_always_too_late_is_reported() -> None:
-    with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before the call to start it, 8 times"):
+    with pytest.raises(LabError, match=r"the call to start trial a-b1 came too late 8 times, the last time by 0\.30 s"):
         recorded(Program(late=8))
 
 
