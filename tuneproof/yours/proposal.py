@@ -215,7 +215,7 @@ def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ..
     ]
     if lacking:
         raise BadInputError(
-            f"these files use features that the lab's nginx lacks: {', '.join(lacking)}",
+            f"the lab's nginx lacks modules or directives that these files use: {', '.join(lacking)}",
             remedy=f"{wanted.image_option} IMAGE, with an image that has them",
         )
     return used

@@ -91,7 +91,7 @@ def test_differences_come_after_the_report_on_the_files(
     assert ended.out.startswith("From nginx 1.22 to 1.30: 2 changes affect these files.")
     assert (
         "nginx 1.22 and 1.30 side by side on these files: 1 comparison in 5 rounds, --seed 7\n\n"
-        "status: 200 -> 400\n  at http://a/\n\nsomething at http://b/ was not compared: no answer\n"
+        "status: 200 -> 400\n  at http://a/\n\na comparison at http://b/ was not possible: no answer\n"
     ) in ended.out
     results = load(tmp_path / "latest")
     assert (results.seed, results.finished) == (7, True)
