@@ -132,7 +132,7 @@ def _calls() -> Sequence[bytes]:
     flows = (Flow(), Flow(tls=True, headers={"Host": "a"}, requests=3))
     answered = [{"number": 3, "answer": to_plain(((connection,),)), "took_s": 0.5, "machine": {"busy_pct": 1.5}}]
     answered.append({"number": 4, "error": "no such file"})
-    calls = [Call.of(Loadgen.stand, "10.0.0.1", 80, flows), Call.of(Loadgen.storm, "10.0.0.1", 80, 9, 0.5)]
+    calls = [Call.of(Loadgen.start_flows, "10.0.0.1", 80, flows), Call.of(Loadgen.storm, "10.0.0.1", 80, 9, 0.5)]
     lines = [call.line(number) for number, call in enumerate(calls)]
     return [line.encode() for line in (*lines, *map(json.dumps, answered))]
 

@@ -1,6 +1,6 @@
 """Reports of ab and wrk, shortened to the lines that a load uses."""
 
-from tuneproof.lab.protocol.loadgen import AbTimes, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, ToolReport
 
 _AB = """\
 This is ApacheBench, Version 2.3 <$Revision: 1923142 $>
@@ -41,17 +41,17 @@ def ab_said(
     non_2xx: int = 0,
     seconds: float = 2.0,
     times: AbTimes = FAST_TIMES,
-) -> ToolSaid:
+) -> ToolReport:
     report = _AB.format(
         completed=completed, failed=failed, of_another_length=of_another_length, non_2xx=non_2xx, seconds=seconds
     )
-    return ToolSaid(report=report, times=times)
+    return ToolReport(report=report, times=times)
 
 
 def wrk_said(
     *, completed: int = 4000, failed: int = 0, seconds: float = 2.0, p50: str = "12.00ms", p99: str = "1.03s"
-) -> ToolSaid:
+) -> ToolReport:
     report = _WRK.format(
         completed=completed, failed=failed, seconds=seconds, rate=completed / seconds, p50=p50, p99=p99
     )
-    return ToolSaid(report=report)
+    return ToolReport(report=report)

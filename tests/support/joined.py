@@ -22,7 +22,7 @@ class Joined:
     """The lab's end of a channel to a program in this process."""
 
     def __init__(self, interface: type, program: object) -> None:
-        self._answers = Answers(interface, program, tells=(LabError,))
+        self._answers = Answers(interface, program, expected=(LabError,))
         self.asked: list[Call] = []
         self.closed = False
 

@@ -1,6 +1,6 @@
 """``python3 -m loadgen`` runs the client's part of the lab, as tuneproof/lab/protocol/loadgen.py describes.
 
-Whatever is held for later calls (connections, sessions) is released when the input ends.
+Connections and sessions that are held for later calls are released when the input ends.
 """
 
 import resource
@@ -26,16 +26,16 @@ class Loadgen:
         self.prepare, self.go = trials.prepare, trials.go
         self.start_slow_readers, self.end_slow_readers = readers.start, readers.end
         self.hold, self.release = holder.hold, holder.release
-        self.flows, self.stand, self.end_flows = standing.run, standing.stand, standing.end
+        self.flows, self.start_flows, self.end_flows = standing.run, standing.start, standing.end
         self.tls_connect, self.tls_resume = clients.connect, clients.resume
         self.open_streams, self.arrived, self.leave_streams = responses.open, responses.arrived, responses.leave
         self._closing = (readers.close, holder.release, responses.leave, standing.close)
 
-    def http2(self, address: str, port: int, streams: int, path: str = "/", timeout_s: float = 10.0) -> tuple[int, ...]:
+    def http2(self, address: str, port: int, streams: int, path: str = "/") -> tuple[int, ...]:
         """Send requests on one HTTP/2 connection; see http2.py."""
         from . import http2  # noqa: PLC0415 - only the image has the library
 
-        return http2.run(address, port, streams, path, timeout_s)
+        return http2.run(address, port, streams, path)
 
     def close(self) -> None:
         """Release everything that is held."""
@@ -44,7 +44,7 @@ class Loadgen:
 
 
 def allow_many_files() -> None:
-    """Raise the soft limit on open files to the hard limit (getrlimit(2)); the tools' connections count, too."""
+    """Raise the soft limit on open files to the hard limit (getrlimit(2)), also for the tools that this starts."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

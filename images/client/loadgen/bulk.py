@@ -25,26 +25,26 @@ class Downloads:
 
 
 def download(
-    connections: list[socket.socket], *, start_s: float = -math.inf, end_s: float = math.inf, told: int | None = None
+    connections: list[socket.socket], *, start_s: float = -math.inf, end_s: float = math.inf, stop_fd: int | None = None
 ) -> Downloads:
-    """Read requested downloads until ``end_s``, or until all have ended, or the other end of a pipe is closed.
+    """Read requested downloads until ``end_s``, or until all have ended, or there is something to read on ``stop_fd``.
 
     Only bytes that arrive after ``start_s`` count (CLOCK_MONOTONIC seconds). The connections are closed at the end.
     """
     running = _Running(connections, start_s=start_s)
     poller = select.epoll()
-    if told is not None:
-        poller.register(told, select.EPOLLIN)
+    if stop_fd is not None:
+        poller.register(stop_fd, select.EPOLLIN)
     for fd in running.left:
         poller.register(fd, select.EPOLLIN)
     while running.left and running.unexpected is None and (now_s := time.monotonic()) < end_s:
         ready = {fd for fd, _ in poller.poll(None if end_s == math.inf else end_s - now_s)}
-        for fd in ready - {told}:
+        for fd in ready - {stop_fd}:
             if running.has_ended(fd):
                 poller.unregister(fd)
                 del running.left[fd]
-        # The pipe comes last, so that everything that has arrived counts.
-        if told in ready:
+        # This comes last, so that everything that has arrived counts.
+        if stop_fd in ready:
             break
     ended_s = time.monotonic()
     for connection in connections:
@@ -73,11 +73,10 @@ class _Running:
             connection.setblocking(False)
 
     def has_ended(self, fd: int) -> bool:
-        """Read what has arrived on a connection; tell whether its download has ended, and whether by a reset."""
+        """Read what has arrived on a connection; return whether its download has ended, also by a reset."""
         index = self.left[fd]
         try:
-            # The first connection that answers is read at once: waiting for the others would make it a slow reader. The
-            # kernel drops everything but the start of a response instead of copying it.
+            # The kernel copies only the first data of a response, and drops everything else (see above).
             flags = socket.MSG_TRUNC if fd in self._answered else 0
             count = self._connections[index].recv_into(self._sink, _READ_BYTES, flags)
         except BlockingIOError:
@@ -86,7 +85,7 @@ class _Running:
             count = 0
         if fd not in self._answered:
             self._answered.add(fd)
-            # Only the filled part counts: what follows is from another connection's response.
+            # The rest of the buffer is from another connection's response.
             answer = bytes(self._sink[: min(count, 64)])
             if not answer.startswith(_STATUS_LINE):
                 self.unexpected = f"bulk download answered with {answer!r}"

@@ -16,11 +16,11 @@ from . import http1
 _OK = 200
 _HEAD_END = b"\r\n\r\n"
 _MAX_HEAD_BYTES = 16384
-# The name of a failure without an error number: the response is wrong.
+# Names of failures without an error number.
 _CLOSED = "closed"
 _NOT_HTTP = "not HTTP"
 _BY_SERVER = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
-# SO_LINGER (socket(7)), on with zero seconds: close() sends a reset and leaves no TIME_WAIT behind (tcp(7), RFC 9293).
+# SO_LINGER (socket(7)) with zero seconds: close() sends a reset and leaves no socket in TIME_WAIT.
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -35,14 +35,15 @@ class Member:
     connection: socket.socket
     began_s: float
     request: bytes
-    stands: bool = False
+    is_established: bool = False
     received: bytearray = field(default_factory=bytearray)
 
 
 class Crowd:
     """Connections, in the order in which they started.
 
-    Open connections are established, and have sent their request; with ``awaits_answer``, a 200's headers have arrived.
+    A connection is open once it is established and its request is sent, and with ``awaits_answer`` only once the
+    headers of a 200 have arrived.
     """
 
     def __init__(self, *, awaits_answer: bool = False) -> None:
@@ -51,11 +52,11 @@ class Crowd:
         self.waiting: dict[int, Member] = {}  # not open yet, by file descriptor
         self.open: dict[int, Member] = {}
         self.ended: list[Member] = []  # closed by the server after they were open; their sockets stay
-        self.failed: Counter[str] = Counter()  # never open: by errno's name, or why the response does not count
-        self.connect_ms: list[float] = []  # how long each connection took to be established
+        self.failed: Counter[str] = Counter()  # never open, by the errno's name or the fault of the response
+        self.connect_ms: list[float] = []  # from connect() to an established connection
 
     def begin(self, connection: socket.socket, server: tuple[str, int], request: bytes = b"") -> None:
-        """Call connect(); an immediate error (for example, no local port is left) is a failure."""
+        """Call connect(); an immediate error, for example without a free local port, counts as a failure."""
         began_s = time.monotonic()
         number = connection.connect_ex(server)
         if number not in (0, errno.EINPROGRESS):
@@ -66,7 +67,7 @@ class Crowd:
         self._poller.register(connection, select.EPOLLOUT)
 
     def look(self, longest_s: float) -> None:
-        """Record what has happened on all connections; wait if nothing has happened."""
+        """Process the events on all connections; wait up to ``longest_s`` if there are none."""
         for fd, _ in self._poller.poll(longest_s, max(1, len(self.waiting) + len(self.open))):
             if fd in self.open:
                 self.end(fd)
@@ -79,7 +80,7 @@ class Crowd:
                 self._fail(fd, str(refused))
 
     def give_up(self, *, timeout_s: float) -> None:
-        """Reset the connections that have waited for this long."""
+        """Reset the connections that are not open after this time."""
         limit_s = time.monotonic() - timeout_s
         for fd in [fd for fd, member in self.waiting.items() if member.began_s <= limit_s]:
             self._fail(fd, errno_name(errno.ETIMEDOUT))
@@ -95,17 +96,17 @@ class Crowd:
         reset_all(member.connection for member in (*self.waiting.values(), *self.open.values(), *self.ended))
 
     def _advance(self, fd: int, member: Member) -> None:
-        if not member.stands:
+        if not member.is_established:
             if error := connect_error(member.connection):
                 raise error
-            member.stands = True
+            member.is_established = True
             self.connect_ms.append((time.monotonic() - member.began_s) * 1e3)
             if self._awaits_answer:
                 member.connection.sendall(member.request)
                 self._poller.modify(fd, select.EPOLLIN)
             else:
                 self._keep(fd)
-                # The next look will find a connection that was closed in the meantime.
+                # If the server has closed the connection, its event follows.
                 with suppress(OSError):
                     member.connection.sendall(member.request)
         elif self._is_answered(member):
@@ -151,7 +152,7 @@ def new_socket() -> socket.socket:
 
 
 def reset_all(connections: Iterable[socket.socket]) -> None:
-    """Close connections with a reset, which leaves nothing behind on this side."""
+    """Close connections with a reset, which leaves no sockets in TIME_WAIT."""
     for connection in connections:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         connection.close()
@@ -163,6 +164,6 @@ def errno_name(number: int | None) -> str:
 
 
 def connect_error(connection: socket.socket) -> OSError | None:
-    """Return the result of a connect() that has ended (connect(2), EINPROGRESS): None for an established connection."""
+    """Return the error of a connect() that has ended (EINPROGRESS in connect(2)), or None if it was successful."""
     number = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     return OSError(number, os.strerror(number)) if number else None

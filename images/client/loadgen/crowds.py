@@ -16,13 +16,13 @@ from tuneproof.lab.protocol.loadgen import Held, SlowReadersSeen, SlowReading, S
 from . import http1
 from .crowd import Crowd, errno_name, new_socket, reset_all
 
-# Established connections are noticed after this many further connect() calls, which take well under a millisecond: this
-# limits the precision of the times. Looking more often would slow down the storm.
+# Established connections are noticed after this many further connect() calls, so the times are imprecise by well under
+# a millisecond. Looking more often would slow down the storm.
 _LOOK_EVERY = 32
-# This many connections fit into a small accept queue: nginx requests 511 (listen in its documentation).
+# This many connections fit into nginx's default accept queue of 511 (``backlog`` of its directive listen).
 _BURST = 256
-# How soon slow readers notice that they should end.
-_LISTEN_EVERY_S = 0.05
+# Slow readers check this often whether they should end.
+_CHECK_EVERY_S = 0.05
 _STATUS_LINE = b"HTTP/1.1 200 "
 
 
@@ -34,7 +34,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
     crowd = Crowd()
     sockets: list[socket.socket] = []
     try:
-        # Sockets are made one by one: if descriptors run out, those that were made are still closed.
+        # If descriptors run out, the earlier sockets are in the list and will be closed.
         sockets.extend(new_socket() for _ in range(connections))
         first_s = last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
@@ -44,7 +44,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
                 crowd.look(0.0)
         while crowd.waiting and (left_s := last_s + wait_s - time.monotonic()) > 0:
             crowd.look(left_s)
-        # If starting the connections took longer than that, nothing has looked at them since.
+        # If there was no time left, the last connections have not been looked at yet.
         crowd.look(0.0)
         return StormSeen(
             started_in_ms=(last_s - first_s) * 1e3,
@@ -59,13 +59,14 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
 
 
 class Holder:
-    """Holds connections between calls: each has received the headers of its response, and nothing more is read."""
+    """Holds connections between calls; on each, the headers of its response are read, but not its body."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_s: float = 10.0) -> None:
+        self._timeout_s = timeout_s
         self._crowd = Crowd(awaits_answer=True)
 
-    def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> Held:
-        """Open further connections, and keep those that get a response."""
+    def hold(self, address: str, port: int, path: str, count: int) -> Held:
+        """Open further connections, and keep those that get a 200."""
         crowd, request = self._crowd, http1.get(path, host=address, trial="hold")
         started = 0
         while started < count or crowd.waiting:
@@ -76,10 +77,10 @@ class Holder:
                 except OSError as error:
                     crowd.failed[errno_name(error.errno)] += 1
             if crowd.waiting:
-                # They are in the order in which they started: the first one is the next to time out.
+                # The first one started first, and is the next to time out.
                 oldest_s = next(iter(crowd.waiting.values())).began_s
-                crowd.look(max(0.0, oldest_s + timeout_s - time.monotonic()))
-                crowd.give_up(timeout_s=timeout_s)
+                crowd.look(max(0.0, oldest_s + self._timeout_s - time.monotonic()))
+                crowd.give_up(timeout_s=self._timeout_s)
         crowd.look(0.0)
         failed, ended = dict(crowd.failed), len(crowd.ended)
         reset_all(member.connection for member in crowd.ended)
@@ -98,8 +99,8 @@ def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
-def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> SlowReadersSeen:
-    """Request a file on some connections, read a little of each per interval, reset them when the event is set.
+def read_slowly(asked: SlowReading, ended: threading.Event, crowd: Crowd) -> SlowReadersSeen:
+    """Request a file on several connections, read a little from each per interval, reset them when the event is set.
 
     Raises ConnectionError: a response is not a 200.
     """
@@ -109,13 +110,13 @@ def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> Slow
         for _ in range(asked.count):
             crowd.begin(new_socket(), (asked.address, asked.port), request)
         tick_s = began_s + asked.interval_s
-        while not told.is_set():
+        while not ended.is_set():
             now_s = time.monotonic()
             if now_s >= tick_s:
                 _read_each(crowd, asked.read_bytes)
                 tick_s += asked.interval_s
             else:
-                crowd.look(min(tick_s - now_s, _LISTEN_EVERY_S))
+                crowd.look(min(tick_s - now_s, _CHECK_EVERY_S))
         crowd.look(0.0)
         _check_answers(crowd)
         members = (*crowd.open.values(), *crowd.ended)
@@ -131,7 +132,7 @@ def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> Slow
 
 
 def _read_each(crowd: Crowd, most_bytes: int) -> None:
-    """Read at most this many bytes of every connection that has data."""
+    """Read at most this many bytes from every connection that has data."""
     for fd, member in list(crowd.open.items()):
         try:
             chunk = member.connection.recv(most_bytes)
@@ -145,7 +146,7 @@ def _read_each(crowd: Crowd, most_bytes: int) -> None:
 
 
 def _check_answers(crowd: Crowd) -> None:
-    """Raise ConnectionError if a response has begun and is not a 200: an error page would not fill any buffer."""
+    """Raise ConnectionError if a response has begun and is not a 200: an error page would not fill the buffers."""
     for member in (*crowd.open.values(), *crowd.ended):
         answer = bytes(member.received[: len(_STATUS_LINE)])
         # A connection that was reset has no data left to inspect.
@@ -162,32 +163,32 @@ def unread_bytes(connection: socket.socket) -> int:
 
 
 class SlowReaders:
-    """Readers that read until they are stopped, while other calls run."""
+    """Slow readers, which read while other calls run, until they are ended."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1)
-        self._told = threading.Event()
+        self._ended = threading.Event()
         self._running: Future[SlowReadersSeen] | None = None
 
     def start(self, asked: SlowReading) -> None:
-        """Start (RuntimeError: there are readers already)."""
+        """Start the slow readers (RuntimeError: some are running already)."""
         if self._running is not None:
-            raise RuntimeError("slow readers are there already")
-        self._told.clear()
-        self._running = self._pool.submit(lambda: read_slowly(asked, self._told, Crowd()))
+            raise RuntimeError("slow readers are already running")
+        self._ended.clear()
+        self._running = self._pool.submit(lambda: read_slowly(asked, self._ended, Crowd()))
 
     def end(self) -> SlowReadersSeen:
-        """End them and return what they have read.
+        """End the slow readers and return their results.
 
         Raises RuntimeError: there are none. Raises ConnectionError: a response is not a 200.
         """
         if self._running is None:
             raise RuntimeError("there are no slow readers")
         running, self._running = self._running, None
-        self._told.set()
+        self._ended.set()
         return running.result()
 
     def close(self) -> None:
-        """End them if there are any, and wait for that."""
-        self._told.set()
+        """End the slow readers if there are any, and wait for their end."""
+        self._ended.set()
         self._pool.shutdown()

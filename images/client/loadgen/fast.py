@@ -1,4 +1,4 @@
-"""Fast requests: each on a new connection, with the article's limit of one second (``curl --max-time 1``)."""
+"""Fast requests: each on a new connection, and with a time limit (in the article, ``curl --max-time 1``)."""
 
 import select
 import socket
@@ -35,7 +35,7 @@ class _Transfer:
 
 
 class FastClient:
-    """Runs fast requests, several at a time if the schedule demands it."""
+    """Runs fast requests, several at a time if earlier ones have not ended when the next is due."""
 
     def __init__(self, address: str, port: int, *, request: bytes, timeout_s: float, origin_s: float) -> None:
         self._target = (address, port)
@@ -107,7 +107,7 @@ class FastClient:
             error = transfer.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
                 raise OSError(error, "connect")
-            # A connection that failed immediately (for example, without a route) has no pending error, but sending
+            # If connect() failed immediately (for example, without a route), there is no pending error, but sending
             # fails.
             transfer.connection.send(self._request)
             transfer.connect_ms = elapsed_ms
@@ -129,7 +129,7 @@ class FastClient:
             count = transfer.connection.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
             transfer.body_bytes += count
         ended = transfer.expected_bytes is not None and transfer.body_bytes >= transfer.expected_bytes
-        # A quick error page does not count as a response: only a complete 200 does.
+        # A quick error page does not count, only a complete 200.
         transfer.complete = ended and transfer.status == _OK
         if ended or count == 0:
             self._finish(transfer)

@@ -50,14 +50,14 @@ class _Connection:
     closed_by_server: bool = False
     open_s: float = 0.0
 
-    def told(self) -> Connection:
-        """Return the final result."""
+    def frozen(self) -> Connection:
+        """Return the result as the protocol's immutable type."""
         return Connection(**{**vars(self), "answers": tuple(Answer(**vars(answer)) for answer in self.answers)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """The target of flows, and the client addresses that they use in turn; if there are none, the kernel chooses."""
+    """The target of flows, and the client addresses that they use in turn; without any, the kernel chooses one."""
 
     address: str
     port: int
@@ -68,7 +68,7 @@ class Server:
 class Standing:
     """Flows on a separate event loop, so that connections may stay open while other calls run.
 
-    If some stay open, the others start once those are established.
+    If some connections stay open, the others start once those are established.
     """
 
     def __init__(self, flows: Sequence[Flow], server: Server) -> None:
@@ -82,7 +82,7 @@ class Standing:
         self._running = asyncio.run_coroutine_threadsafe(self._run(), self._loop)
 
     def wait(self) -> None:
-        """Wait until all connections that stay open have got that far or ended, and all others have ended."""
+        """Wait until every connection that stays open has reached that state or failed, and all others have ended."""
         asyncio.run_coroutine_threadsafe(self._others_ended.wait(), self._loop).result()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
@@ -115,7 +115,7 @@ class Standing:
         async def one(number: int) -> list[Connection]:
             made: list[Connection] = []
             await room.acquire()
-            # This happens only once: the next connection may start when this one has ended, or stays.
+            # Only once per number: the next connection may start when this one has ended, or stays open.
             settles = [room.release, *([self._one_stands] if flow.stays else [])]
 
             def settled() -> None:
@@ -127,7 +127,7 @@ class Standing:
                 is_last = self._ended.is_set() or Step.REPEAT not in flow.then
                 made.append(await _connection(_Talk(flow, self._server, number, self._ended, settled)))
                 settled()
-                # A connection that has lost a request sends no more: the loss is counted once.
+                # After a failed request, no further one is sent, so that the failure counts once.
                 is_last |= not (made[-1].answers and made[-1].answers[-1].complete)
             return made
 
@@ -154,20 +154,20 @@ class Flows:
         standing.wait()
         return standing.end()
 
-    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
+    def start(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
         """Run flows, and keep some of their connections open."""
         self._standing = Standing(flows, Server(address=address, port=port, sources=sources))
         self._standing.wait()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
-        """End the open flows; CannotDoError: there are none."""
+        """End the flows that stay open (CannotDoError: there are none)."""
         if self._standing is None:
             raise CannotDoError("no connections are being kept open")
         standing, self._standing = self._standing, None
         return standing.end()
 
     def close(self) -> None:
-        """End them if there are any."""
+        """End the flows that stay open, if there are any."""
         if self._standing is not None:
             self.end()
 
@@ -184,7 +184,7 @@ async def _connection(talk: "_Talk") -> Connection:
     finally:
         talk.close()
     talk.report.open_s = time.monotonic() - began_s
-    return talk.report.told()
+    return talk.report.frozen()
 
 
 def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
@@ -200,10 +200,10 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
 
 
 class _Talk:
-    """The conversation on one connection.
+    """The exchanges on one connection.
 
     ended: set when connections that stay open should end.
-    settled: called once the connection only has to be kept open.
+    settled: called when the connection has reached the state in which it stays open.
     """
 
     def __init__(
@@ -228,7 +228,9 @@ class _Talk:
             elif step is Step.REPEAT:
                 await self._repeat()
             else:
-                await asyncio.wait_for(self._ask_on() if step is Step.ASK else self._await_end(), self._flow.timeout_s)
+                await asyncio.wait_for(
+                    self._ask_more() if step is Step.ASK else self._await_end(), self._flow.timeout_s
+                )
 
     async def _ask_all(self) -> None:
         flow, server = self._flow, self._server
@@ -238,7 +240,7 @@ class _Talk:
             await self._send_slowly(self._writer)
             await _receive(reader, self._begin_answer(), flow)
         elif flow.head_bytes:
-            # Only what the kernel has accepted counts as sent, not what is still buffered here.
+            # Without a buffer, drain() waits until the kernel has accepted everything.
             self._writer.transport.set_write_buffer_limits(high=0)
             self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
             await self._writer.drain()
@@ -273,7 +275,7 @@ class _Talk:
         return answer
 
     async def _repeat(self) -> None:
-        """Repeat the request until it should end, or until the server announces that it will close the connection."""
+        """Repeat the request until the flows end, or until the server announces that it will close the connection."""
         self._settled()
         is_last = False
         while self._writer is not None and not is_last and not self.report.answers[-1].says_close:
@@ -288,13 +290,13 @@ class _Talk:
         waiting = asyncio.ensure_future(self._ended.wait())
         await asyncio.wait([meanwhile, waiting], return_when=asyncio.FIRST_COMPLETED)
         if meanwhile.done():
-            # The socket stays open on this side, although the server has closed the connection.
+            # The client does not close its socket, even if the server has closed the connection.
             await waiting
         meanwhile.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await meanwhile
 
-    async def _ask_on(self) -> None:
+    async def _ask_more(self) -> None:
         flow, writer = self._flow, self._writer
         if self._rest is not None:
             await _receive_bytes(self._reader, self.report.answers[-1], self._body_length, 0)
@@ -303,7 +305,7 @@ class _Talk:
             await _receive(self._reader, answer, flow)
 
     def close(self) -> None:
-        """Reset the connection, whatever state it is in."""
+        """Reset the connection in any state."""
         if self._writer is not None:
             self._writer.transport.abort()
 
@@ -316,8 +318,8 @@ class _Talk:
 
 
 async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    # asyncio sets TCP_NODELAY only on sockets that name the protocol; without it, a request over TLS 1.3 waits a round
-    # trip for the acknowledgement of the handshake's end.
+    # asyncio sets TCP_NODELAY only on sockets with an explicit protocol; without it, a request over TLS 1.3 would wait
+    # a round trip for the acknowledgement of the client's Finished message.
     plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     plain.setblocking(False)
     if flow.receive_buffer_bytes:
@@ -327,7 +329,7 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
         plain.setsockopt(socket.IPPROTO_TCP, _TCP_FASTOPEN_CONNECT, 1)
     try:
         if server.sources:
-            # The port is chosen in connect(), since connections from one address may share a port.
+            # connect() chooses the port, so that connections to different servers may share it.
             plain.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
             plain.bind((server.sources[number % len(server.sources)], 0))
         await asyncio.get_running_loop().sock_connect(plain, (server.address, server.port))
@@ -337,13 +339,13 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
         plain.close()
         raise
     context = unchecked(flow.tls_version) if flow.tls else None
-    # Unread data should stay with the server, but the library buffers up to twice its limit.
+    # Unread data should stay with the server, but asyncio reads up to twice this limit ahead.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
     name = flow.headers.get("Host", server.host).partition(":")[0]
     if context and flow.tls_trusts_nobody:
         context.verify_mode = ssl.CERT_REQUIRED
         plain.setblocking(True)
-        # This always fails, and sends the alert with the reason, which an event loop would not send.
+        # This always fails. Unlike asyncio, it sends the alert with the reason.
         await asyncio.to_thread(context.wrap_socket, plain, server_hostname=name)
     return await asyncio.open_connection(
         sock=plain, ssl=context, server_hostname=name if context else None, limit=limit

@@ -14,7 +14,7 @@ class Head:
 
     status: int
     headers: dict[str, str]
-    lines: tuple[str, ...]  # the headers as received
+    lines: tuple[str, ...]  # of the headers, as received
 
     @property
     def worker_pid(self) -> int:

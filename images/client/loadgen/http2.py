@@ -11,17 +11,19 @@ from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, Stre
 from tuneproof.lab.protocol.exchanges import Streams
 
 _READ_BYTES: Final = 65536
+# The longest silence.
+_TIMEOUT_S: Final = 10.0
 # Browsers grant a connection so large a window that the server never waits (Chromium: 15 MiB).
 _WINDOW_BYTES: Final = 15 * 2**20
 
 
-def run(address: str, port: int, streams: int, path: str, timeout_s: float) -> tuple[int, ...]:
+def run(address: str, port: int, streams: int, path: str) -> tuple[int, ...]:
     """Send several requests at once; return the statuses in the same order, 0 for none.
 
-    Raises OSError: there is no connection, or it was silent for too long.
+    Raises OSError: the connection was not established, or was silent for ten seconds.
     """
     http2, request = Http2.ask(Streams(path=path), requests=streams, window_bytes=_WINDOW_BYTES)
-    with socket.create_connection((address, port), timeout=timeout_s) as connection:
+    with socket.create_connection((address, port), timeout=_TIMEOUT_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(request)
         while http2.open and (data := connection.recv(_READ_BYTES)):
@@ -35,14 +37,14 @@ class Http2:
     def __init__(self, http2: H2Connection, streams: Sequence[int]) -> None:
         self._http2 = http2
         self.statuses = dict.fromkeys(streams, 0)
-        self.status = 0  # status of the last response that began
+        self.status = 0  # of the response that began last
         self.open = set(streams)
         self.body_bytes = 0
         self.end = ""
 
     @classmethod
     def ask(cls, asked: Streams, *, requests: int = 1, window_bytes: int = 0) -> tuple[Self, bytes]:
-        """Return the receiver of the responses to identical requests, and the requests.
+        """Return the receiver of the responses to identical requests, and the bytes of the requests.
 
         window_bytes: by how much the connection's flow-control window is larger than by default.
         """
@@ -69,7 +71,7 @@ class Http2:
                 self._http2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             elif isinstance(event, StreamEnded | StreamReset):
                 self.open.discard(event.stream_id)
-                self.end = "whole" if isinstance(event, StreamEnded) else "reset"
+                self.end = "complete" if isinstance(event, StreamEnded) else "reset"
             elif isinstance(event, ConnectionTerminated):
                 self.open.clear()
         return bytes(self._http2.data_to_send())

@@ -4,10 +4,9 @@ The kernel decides which worker gets a download, as it does for the article's ``
 """
 
 import math
-import os
 import socket
 import time
-from multiprocessing.connection import Connection
+from contextlib import suppress
 
 from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
@@ -16,41 +15,30 @@ from . import http1
 from .bulk import Downloads, download
 from .fast import FastClient
 
-# The limit on a bulk download's connect is long enough for a SYN that is lost twice.
+# Long enough for a SYN that is lost twice.
 _CONNECT_TIMEOUT_S = 5.0
 
 
 def run(asked: Round) -> RoundSeen:
-    """Request the bulk downloads, then make the fast requests; the downloads end with the last of these.
+    """Request the bulk downloads, then make the fast requests; the downloads end with the last fast request.
 
     Raises ConnectionError: the response to a download is not a 200. Raises OSError: a download's connection was not
     established.
     """
     request = http1.get(asked.bulk_path, host=asked.address, trial=asked.trial, keep_alive=False)
     connections: list[socket.socket] = []
-    told, tell = os.pipe()
-
-    def downloads(_pipe: Connection) -> Downloads:
-        # The copy in this process would keep the pipe open.
-        os.close(tell)
-        return download(connections, told=told)
-
     try:
-        # Connections are made one by one: if one fails, the others are still closed.
+        # If one connection fails, the earlier ones are in the list and will be closed.
         connections.extend(
             socket.create_connection((asked.address, asked.port), timeout=_CONNECT_TIMEOUT_S)
             for _ in range(asked.bulk_downloads)
         )
-        # The downloads begin before the first fast request, so that none of these has nginx to itself.
+        # The downloads begin before the first fast request, so that no fast request has nginx to itself.
         for connection in connections:
             connection.sendall(request)
         began_s = time.monotonic()
-        child = Child(downloads)
-    except BaseException:
-        os.close(tell)
-        raise
+        child: Child[Downloads] = Child(lambda pipe: download(connections, stop_fd=pipe.fileno()))
     finally:
-        os.close(told)
         for connection in connections:
             connection.close()
     fast = FastClient(
@@ -62,10 +50,12 @@ def run(asked: Round) -> RoundSeen:
     )
     try:
         for _ in range(asked.requests):
-            # This is a single tick, and its request runs to its end.
+            # A single tick, whose request runs to its end.
             fast.run_open_loop(iter((time.monotonic(), math.inf)), end_s=math.inf)
     finally:
-        os.close(tell)
+        # The downloads may have ended on their own.
+        with suppress(BrokenPipeError):
+            child.pipe.send("")
         bulk = child.result()
     if bulk.unexpected is not None:
         raise ConnectionError(bulk.unexpected)

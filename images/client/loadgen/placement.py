@@ -1,9 +1,10 @@
 """Connections to chosen workers.
 
-The kernel decides which worker accepts a connection, so the only way to reach a certain worker is to connect, ask which
-worker answered, and keep the connections that fit. Connections come in bursts: with a shared accept queue, an idle
-nginx gives connections that come one at a time to the same worker, and only several at once wake the others. The
-connections in a burst are also opened at once: one after the other, they would reach nginx a whole round trip apart.
+The kernel decides which worker accepts a connection, so the only way to reach a certain worker is to connect, learn
+from the response which worker sent it, and keep the connections that fit. Connections come in bursts: with a shared
+accept queue, the same worker of an idle nginx accepts all connections that arrive one at a time, and only several at
+once wake the others. All connect() calls of a burst come before the first request: otherwise the connections would
+reach nginx a round trip apart.
 """
 
 import errno
@@ -19,10 +20,10 @@ from typing import cast
 from . import http1
 
 _BURST = 16
-# The shortest time after which Linux sends a lost packet again (TCP_RTO_MIN in include/net/tcp.h); a lost SYN takes a
-# second. If a connection is silent for this long, a new burst begins, but it may still answer.
+# The shortest time after which Linux sends a lost packet again (TCP_RTO_MIN in include/net/tcp.h); a lost SYN is sent
+# again after a second. If nothing arrives for this long, a new burst begins, and older connections may still answer.
 _QUIET_S = 0.2
-# The time limit for everything that is sent and received later on a placed connection.
+# The time limit of each later send and receive on a placed connection.
 _ANSWER_TIMEOUT_S = 2.0
 
 
@@ -35,7 +36,7 @@ def place(
 ) -> dict[int, list[socket.socket]]:
     """Return keepalive connections by worker process id, in ascending order of process id.
 
-    Each worker gets as many as ``per_worker`` says. Even a worker that gets no connection must be found: otherwise, the
+    ``per_worker`` contains the number of connections to each worker. Even a worker with 0 must be found: otherwise the
     order of the others would be unknown. Lost packets and a few broken connections only make the search longer.
 
     Raises PlacementError: after ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or
@@ -77,7 +78,7 @@ class _Search:
 
     @property
     def unanswered(self) -> int:
-        """Number of connections that are still awaited."""
+        """Number of connections without a response yet."""
         return len(self._selector.get_map())
 
     def start_burst(self) -> None:
@@ -92,7 +93,7 @@ class _Search:
                 raise OSError(error, os.strerror(error))
 
     def take_answers(self) -> None:
-        """Send requests on open connections and read which worker answers, until all have, or nothing happens."""
+        """Send requests and read which worker answers, until all connections have a response or nothing arrives."""
         while self.unanswered and (events := self._selector.select(_QUIET_S)):
             for key, _ in events:
                 connection = cast("socket.socket", key.fileobj)
@@ -106,7 +107,7 @@ class _Search:
                     self.broken += 1
 
     def keep(self, most: int) -> None:
-        """Close connections that no worker needs: otherwise a long search would use up all of nginx's."""
+        """Close surplus connections: otherwise a long search would use up nginx's ``worker_connections``."""
         for connections in self.found.values():
             _close(connections[most:])
             del connections[most:]
@@ -138,7 +139,7 @@ class _Search:
 
 
 def _complete(found: dict[int, list[socket.socket]], workers: int, per_worker: tuple[int, ...]) -> bool:
-    # More workers than wanted end the search as well: it could not succeed, and the caller gives the reason.
+    # The search also ends if there are more workers than wanted: it cannot succeed, and the caller raises the error.
     return len(found) > workers or (
         len(found) == workers and all(len(found[pid]) >= per_worker[index] for index, pid in enumerate(sorted(found)))
     )

@@ -5,9 +5,9 @@ the connection, so the time from sending to the response is the loop's lag. The 
 is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
 
 The kernel records when a response arrived (SO_TIMESTAMPNS, socket(7) and
-https://docs.kernel.org/networking/timestamping.html): a time without CPU for this process does not count as the
-    worker's lag. The result also contains that time. A probe that was interrupted while it was sent is left out,
-    because its sending time is unknown.
+https://docs.kernel.org/networking/timestamping.html), so time in which this process had no CPU does not count as the
+worker's lag; the result contains it separately. A probe that was interrupted while it was sent is left out, because its
+sending time is unknown.
 """
 
 import select
@@ -20,7 +20,7 @@ from tuneproof.lab.protocol.stall import ProbeSamples
 from . import http1
 from .arrivals import ArrivalStamps
 
-# Sending a small request takes about ten microseconds. One that takes this much longer was interrupted.
+# Sending a small request takes about ten microseconds; if it took longer than this, it was interrupted.
 _LONGEST_SENDING_S = 0.001
 
 
@@ -33,8 +33,8 @@ class _Samples:
     missed_ticks: int = 0
     left_out: int = 0
 
-    def told(self) -> ProbeSamples:
-        """Return the final samples."""
+    def frozen(self) -> ProbeSamples:
+        """Return the samples as the protocol's immutable type."""
         times_ms = {name: tuple(value) for name, value in vars(self).items() if isinstance(value, list)}
         return ProbeSamples(**{**vars(self), **times_ms})
 
@@ -54,8 +54,8 @@ def probe(
 ) -> dict[int, ProbeSamples]:
     """Probe each worker from ``start_s`` to ``end_s`` (CLOCK_MONOTONIC seconds); return samples by worker process id.
 
-    A probe that is outstanding at the end is awaited (at most two seconds) and counts, since otherwise the longest
-    stalls would be lost.
+    A probe that is outstanding at the end is awaited for up to two seconds and counts; otherwise the longest stalls
+    would be lost.
 
     Raises ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
     """
@@ -76,7 +76,7 @@ def probe(
         waiting = [item.connection for item in probes.values() if item.sent_s is not None]
         if now_s >= end_s:
             if not waiting:
-                return {pid: item.samples.told() for pid, item in probes.items()}
+                return {pid: item.samples.frozen() for pid, item in probes.items()}
             if now_s > end_s + 2.0:
                 raise ConnectionError("a worker left a probe unanswered for two seconds after the trial's window")
         idle = [item.next_tick_s for item in probes.values() if item.sent_s is None]
@@ -92,7 +92,7 @@ def _record(item: _Probe, stamps: ArrivalStamps, *, answered_s: float, start_s: 
     arrived_s = stamps.arrived_s(item.connection, seen_s=answered_s)
     head, body = http1.receive_head(item.connection)
     if len(body) != head.content_length:
-        raise ConnectionError("a probe's answer did not arrive in one piece")
+        raise ConnectionError("the response to a probe did not arrive in one piece")
     if item.sent_s is None:
         raise ConnectionError("a probe was answered twice")
     samples = item.samples

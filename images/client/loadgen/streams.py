@@ -1,6 +1,7 @@
-"""Responses that stay open: how much of each has arrived, over HTTP/1.1, TLS and HTTP/2.
+"""Responses that stay open, over HTTP/1.1, TLS and HTTP/2, and how much of each has arrived.
 
-Data is read only on request, and then everything that the kernel has, so that counts do not depend on timing.
+Data is read only on request, and then everything that the kernel has, so that counts do not depend on this program's
+timing.
 """
 
 import socket
@@ -69,7 +70,7 @@ class Http1:
         self._is_zipped = False
 
     def add(self, data: bytes) -> bytes:
-        """Process the next bytes; nothing has to be sent in response."""
+        """Process the next bytes; there is nothing to send in response."""
         if not self.status:
             self._unread += data
             raw, found, data = self._unread.partition(_HEAD_END)
@@ -86,7 +87,7 @@ class Http1:
         if self._left is not None:
             self._left -= len(body)
         if self._left == 0 or (self._chunks and self._chunks.complete):
-            self.end = "whole"
+            self.end = "complete"
         return b""
 
 

@@ -1,4 +1,4 @@
-"""TLS connections made one after the other: how many ClientHellos and records each took, and which could be resumed."""
+"""TLS connections made one after the other: how many ClientHellos and records each took, and which were resumed."""
 
 import socket
 import ssl
@@ -6,32 +6,33 @@ import ssl
 from tuneproof.lab.protocol.exchanges import TlsConnection
 from tuneproof.lab.protocol.tls_records import READ_BYTES, CountedTls, unchecked
 
+# The longest silence on a connection.
+_TIMEOUT_S = 10.0
+
 
 class Client:
-    """Keeps the sessions of its connections between calls."""
+    """Makes connections, and keeps their sessions between calls."""
 
     def __init__(self) -> None:
         self._sessions: list[ssl.SSLSession | None] = []
         self._context = unchecked()
 
     def connect(
-        self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0
+        self, address: str, port: int, count: int, path: str = "/", version: str = ""
     ) -> tuple[TlsConnection, ...]:
         """Make new connections one after the other, each with one request, and forget all earlier sessions."""
         self._context, self._sessions = unchecked(version), []
-        return tuple(self._connect((address, port), path, None, timeout_s=timeout_s, keep=True) for _ in range(count))
+        return tuple(self._connect((address, port), path, None, keep=True) for _ in range(count))
 
-    def resume(
-        self, address: str, port: int, which: tuple[int, ...], path: str = "/", timeout_s: float = 10.0
-    ) -> tuple[TlsConnection, ...]:
+    def resume(self, address: str, port: int, which: tuple[int, ...], path: str = "/") -> tuple[TlsConnection, ...]:
         """Try to resume the sessions of the last :meth:`connect`."""
         server, sessions = (address, port), [self._sessions[number] for number in which]
-        return tuple(self._connect(server, path, session, timeout_s=timeout_s, keep=False) for session in sessions)
+        return tuple(self._connect(server, path, session, keep=False) for session in sessions)
 
     def _connect(
-        self, server: tuple[str, int], path: str, session: ssl.SSLSession | None, *, timeout_s: float, keep: bool
+        self, server: tuple[str, int], path: str, session: ssl.SSLSession | None, *, keep: bool
     ) -> TlsConnection:
-        with socket.create_connection(server, timeout=timeout_s) as plain:
+        with socket.create_connection(server, timeout=_TIMEOUT_S) as plain:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             counted = CountedTls(plain, self._context, session=session)
             counted.run(counted.tls.do_handshake)
@@ -50,7 +51,7 @@ class Client:
 
 
 def _get(counted: CountedTls, path: str) -> int:
-    """Request a path, read until the connection ends, and return how many bytes arrived."""
+    """Request a path, read until the connection ends, and return the number of bytes that arrived."""
     counted.run(lambda: counted.tls.write(f"GET {path} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n\r\n".encode()))
     count = 0
     try:

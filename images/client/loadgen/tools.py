@@ -3,10 +3,9 @@
 What the tools count, according to their sources (support/ab.c of httpd 2.4, src/wrk.c of wrk 4.1.0):
 
 * ab opens one connection first and, once it has the headers of that response, all others. With ``-r`` it survives
-* resets, but
-  it ends with an error after about ten refused connections, and if nothing at all happens for the time limit.
-* ab counts one broken connection under several names (receive, exceptions, length), and as complete; one that was never
-  established then has a connect time of 0. Its times are therefore valid only without failures.
+  resets, but it ends with an error after about ten refused connections, and if nothing happens for its time limit.
+* ab counts one broken connection under several names (receive, exceptions, length), and as complete; if the connection
+  was never established, its connect time is 0. ab's times are therefore valid only without failures.
 * ab counts a request on a keepalive connection with a connect time of 0.
 * wrk's latency begins when the connection is established. Responses after its time limit count as timeouts, although
   they are complete.
@@ -18,7 +17,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolReport
 from tuneproof.lab.protocol.serving import CannotDoError
 
 _LONG_CONNECT_MS = 1000.0
@@ -26,20 +25,20 @@ _LAST_LINES = 8
 _COLUMNS = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
 
 
-def run(asked: Tool) -> ToolSaid:
+def run(asked: Tool) -> ToolReport:
     """Run the tool to its end.
 
     Raises CannotDoError: the tool is missing, or ended with an error, or its file is not as expected. Raises
-    ValueError: there is no such tool, or it lacks its ``requests`` or ``seconds``, or a number is not whole.
+    ValueError: the tool is neither ab nor wrk, or its ``requests`` or ``seconds`` are missing or not whole numbers.
     """
     if asked.tool == "wrk":
-        return ToolSaid(report=_output(wrk_command(asked)))
+        return ToolReport(report=_output(wrk_command(asked)))
     if asked.tool != "ab":
-        raise ValueError(f"tool {asked.tool!r}: there are only ab and wrk")
+        raise ValueError(f"tool {asked.tool!r} is neither ab nor wrk")
     with tempfile.TemporaryDirectory() as folder:
         times_file = Path(folder) / "times.tsv"
         report = _output(ab_command(asked, times=times_file))
-        return ToolSaid(report=report, times=ab_times(times_file.read_text(encoding="ascii")))
+        return ToolReport(report=report, times=ab_times(times_file.read_text(encoding="ascii")))
 
 
 def ab_command(asked: Tool, *, times: Path) -> list[str]:
@@ -53,7 +52,7 @@ def ab_command(asked: Tool, *, times: Path) -> list[str]:
 
 
 def wrk_command(asked: Tool) -> list[str]:
-    """Return the command for wrk, which keeps connections alive unless a header asks for something else."""
+    """Return the command for wrk, which keeps connections alive unless a header asks nginx to close them."""
     if asked.seconds is None:
         raise ValueError("wrk needs a number of seconds")
     threads = min(asked.threads, len(os.sched_getaffinity(0)), asked.concurrency)
@@ -69,9 +68,9 @@ def wrk_command(asked: Tool) -> list[str]:
 
 
 def ab_times(text: str) -> AbTimes:
-    """Return the figures of ``ab -g``: a header, then starttime, seconds, ctime, dtime, ttime, wait, with tabs between.
+    """Return the times in a file of ``ab -g``: tab-separated rows below a header.
 
-    The last four are whole milliseconds: ctime until the connection was established, ttime in total.
+    The last four columns are whole milliseconds: ctime until the connection was established, ttime in total.
 
     Raises CannotDoError: the columns are different, or there is no request.
     """

@@ -1,6 +1,6 @@
 """A trial of the stall: first prepared, then started.
 
-A window that began too long before its call arrived is not run: the trial can be prepared again.
+If the call to start it arrives too long after the start of its window, the trial is not run; it can be prepared again.
 """
 
 import itertools
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.cpu_times import CpuTimes
 from tuneproof.lab.protocol.serving import CannotDoError
-from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, Trial, Went, Window
+from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, Trial, TrialResult, Window
 
 from . import http1
 from .bulk import download
@@ -19,20 +19,20 @@ from .fast import FastClient
 from .placement import place
 from .probe import probe
 
-# If a window began this long before its call arrived, too much of it is lost.
+# If the call arrives this long after the window's start, too much of the window is lost.
 _LATEST_S = 0.1
-# At the end, the rest of the downloads may still be in a slow link's queue, ahead of the worker's response.
+# At the end, data of the downloads may still be in a slow link's queue, ahead of the worker's response.
 _LAST_ANSWER_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rehearsed:
+class Prepared:
     """A prepared trial that waits to be started."""
 
-    asked: Trial  # the trial
+    trial: Trial
     baseline: tuple[FastRequest, ...]  # fast requests of the unloaded phase
     placed: dict[int, list[socket.socket]]
-    """Connections by worker process id: one for requests (see :func:`prepare`), then the bulk downloads'."""
+    """Connections by worker process id: one for probes (see :func:`prepare`), then those of the bulk downloads."""
 
     def give_up(self) -> None:
         """Close all connections."""
@@ -44,25 +44,25 @@ class Trials:
     """Prepares and runs one trial after the other."""
 
     def __init__(self) -> None:
-        self._waiting: Rehearsed | None = None
+        self._waiting: Prepared | None = None
 
     def prepare(self, trial: Trial) -> float:
-        """Prepare a trial, and drop one that still waits; return when it was ready."""
+        """Prepare a trial, and drop one that still waits; return when the trial was ready."""
         if self._waiting is not None:
             self._waiting.give_up()
             self._waiting = None
         self._waiting = prepare(trial)
         return time.monotonic()
 
-    def go(self, start_s: float) -> Went:
-        """Run the window of the trial that was prepared last; see :func:`measure`.
+    def go(self, start_s: float) -> TrialResult:
+        """Run the trial that was prepared last; see :func:`measure`.
 
         Raises CannotDoError: no trial was prepared.
         """
         if self._waiting is None:
             raise CannotDoError("no trial was prepared")
-        rehearsed, self._waiting = self._waiting, None
-        return measure(rehearsed, start_s=start_s)
+        prepared, self._waiting = self._waiting, None
+        return measure(prepared, start_s=start_s)
 
 
 def _fast_open_loop(spec: Trial, *, start_s: float, end_s: float) -> tuple[FastRequest, ...]:
@@ -98,7 +98,7 @@ def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end
     )
 
 
-def prepare(spec: Trial) -> Rehearsed:
+def prepare(spec: Trial) -> Prepared:
     """Run the unloaded phase, then place the connections, unless neither probes nor downloads need any.
 
     Raises PlacementError: the workers were not reached in time. Raises OSError: nothing listens there.
@@ -117,22 +117,22 @@ def prepare(spec: Trial) -> Rehearsed:
             trial=spec.trial,
             timeout_s=spec.place_timeout_s,
         )
-    return Rehearsed(asked=spec, baseline=baseline, placed=placed)
+    return Prepared(trial=spec, baseline=baseline, placed=placed)
 
 
-def measure(prepared: Rehearsed, *, start_s: float) -> Went:
-    """Start the bulk downloads, run all loads in the window from ``start_s`` on; return everything that was measured.
+def measure(prepared: Prepared, *, start_s: float) -> TrialResult:
+    """Start the bulk downloads, run all loads in the window from ``start_s`` on; return all measurements.
 
-    A window that began long ago is not run, and no load has begun then: on a busy host, the call may arrive late.
+    On a busy host, the call may arrive late. If the window began too long ago, no load is run.
 
     Raises ChildProcessError: a load failed. Raises ConnectionError: a worker closed a probe's connection, or did not
     answer.
     """
-    spec = prepared.asked
+    spec = prepared.trial
     late_s = time.monotonic() - start_s
     if late_s > _LATEST_S:
         prepared.give_up()
-        return Went(late_s=late_s)
+        return TrialResult(late_s=late_s)
     end_s = start_s + spec.measure_s
     first = {pid: connections[0] for pid, connections in prepared.placed.items() if connections}
     bulk_connections = [connections[1:] for connections in prepared.placed.values()]
@@ -152,11 +152,11 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
         samples = probe(first, start_s=start_s, end_s=end_s, interval_s=spec.probe_interval_s, request=request)
     _sleep_until(end_s)
     machine = CpuTimes.read().since(before)
-    brought, requests = bulk.result() if bulk else None, fast.result() if fast else ()
+    downloads, requests = bulk.result() if bulk else None, fast.result() if fast else ()
     # Fast requests that began in the window run to their end.
     loaded_s = time.monotonic() - start_s
-    # A worker that deletes a bulk download's temporary file is busy for a while: the next trial must not be slowed by
-    # it. This request takes the path of the downloads, after their end: over another link it could overtake it.
+    # A worker that deletes a bulk download's temporary file is busy for a while, which must not slow down the next
+    # trial. This request follows the downloads on the same path: over another link it could arrive before their end.
     for connection in first.values():
         connection.settimeout(_LAST_ANSWER_TIMEOUT_S)
         http1.exchange(connection, request)
@@ -167,11 +167,11 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
         measuring_s=spec.baseline_s + loaded_s,
         machine=machine,
         probe=tuple(samples.values()),
-        bulk=brought,
+        bulk=downloads,
         fast=requests,
         baseline=prepared.baseline,
     )
-    return Went(window=window)
+    return TrialResult(window=window)
 
 
 def _sleep_until(then_s: float) -> None:

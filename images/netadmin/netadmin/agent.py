@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .capture import Capture
 
 _LOG_BYTES: Final = 65536
-_TELLS: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.CalledProcessError)
+_EXPECTED: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.CalledProcessError)
 
 
 def answers(agent: "Agent") -> Answers:
     """Return an object that calls an agent's functions."""
-    return Answers(netadmin.Agent, agent, tells=_TELLS)
+    return Answers(netadmin.Agent, agent, expected=_EXPECTED)
 
 
 class Agent(netadmin.Agent):

@@ -124,7 +124,7 @@ class Rig(TrialNginx):
         """
         results: list[tuple[Connection, ...]] = []
         with self.before(_ENDED_AFTER_S, _ENDS):
-            self.client.stand(*self.at(port), flows, self._sources(flows))
+            self.client.start_flows(*self.at(port), flows, self._sources(flows))
             stood_s = time.monotonic()
             try:
                 yield results

@@ -1,4 +1,4 @@
-"""Requests with a detailed result each, over HTTP/1.1, TLS and HTTP/2. images/client/loadgen makes them."""
+"""Requests with detailed results, over HTTP/1.1, TLS and HTTP/2; images/client/loadgen makes them."""
 
 import enum
 from collections.abc import Mapping
@@ -10,16 +10,17 @@ class Step(enum.StrEnum):
     """The action of a connection after its requests."""
 
     STAY = "stay"
-    """Stay until all flows have ended, even if the server closes it. Flows without this step start once all connections
-    with it have got that far or failed.
+    """Stay open until the flows are ended, even if the server closes the connection. Flows without STAY or REPEAT start
+    once all connections with one of them stay open or have failed.
     """
     REPEAT = "repeat"
-    """Stay likewise, but repeat the request meanwhile, and once after that. If the server announces that it will close
-    the connection, or ``close`` asks for that, its client opens another one; if a request is lost, it sends no more.
+    """Stay open, but repeat the request until the flows are ended, and once after that. If the server announces that it
+    will close the connection, or ``close`` is set, the client continues on another one; after a failed request, it
+    sends no more.
     """
     ASK = "ask"
-    """Send one more request, or the rest of the begun one, and read its response, or the rest of the begun one, whether
-    or not the server has closed the connection: the request may cross the close on its way.
+    """Send one more request, or the rest of one that has begun, and read the response, or the rest of one that has
+    begun. The client does so even if the server has closed the connection: the request may cross the close on its way.
     """
     AWAIT_END = "await_end"  # wait until the server closes it
 
@@ -29,33 +30,33 @@ class Flow:
     """Simultaneous connections that all do the same."""
 
     connections: int = 1
-    at_once: int = 0  # how many of them may be open (or, if they stay, being opened) at a time; 0 for all
-    requests: int = 1  # on each, one after the other
+    at_once: int = 0  # how many may be open (or, if they stay open, being opened) at a time; 0 for all
+    requests: int = 1  # on each connection, one after the other
     path: str = "/"  # {c} is replaced by the connection's number, {n} by the request's
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     body_bytes: int = 0
     close: bool = False  # whether the last request of a connection asks to close it
-    head_bytes: int = 0  # how much of the first request's headers is sent, and nothing more; 0 for everything
-    then: tuple[Step, ...] = ()  # what each does after that; in the end it is reset
-    read_bytes_per_s: int = 0  # 0 for at once; a connection that stays does so once its response has begun
+    head_bytes: int = 0  # if not 0, only this much of the first request is sent, and no further request
+    then: tuple[Step, ...] = ()  # what each connection does after its requests; at the end it is reset
+    read_bytes_per_s: int = 0  # 0 for at once; a connection with STAY only begins to read at this rate
     sends_bytes_per_s: int = 0  # of its only request, in 20 parts per second; 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's default
-    fast_open: bool = False  # requests may be in the SYN (RFC 7413), as soon as the server has given a cookie
-    keeps_heads: bool = False  # whether the header lines of responses are returned, too
+    fast_open: bool = False  # requests may be in the SYN (RFC 7413), once the server has given a cookie
+    keeps_heads: bool = False  # whether the result contains the header lines of responses
     tls: bool = False  # certificates are not checked
-    tls_version: str = ""  # "1.2" or "1.3", and no other
+    tls_version: str = ""  # only "1.2" or only "1.3"; empty for either
     tls_trusts_nobody: bool = False  # whether certificates are checked after all, by a client that trusts no authority
     says: str = ""  # what is sent instead of each request (Latin-1)
     proxy_protocol: bool = False
     """Whether a connection begins with a line that names its own addresses, as a load balancer passes on a client's
     (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1).
     """
-    timeout_s: float = 30.0  # the longest that a connection's requests, and then each step, may take
+    timeout_s: float = 30.0  # for a connection's requests, and again for each later step
 
     @property
     def stays(self) -> bool:
-        """Whether its connections stay until all flows have ended."""
+        """Whether its connections stay open until the flows are ended."""
         return Step.STAY in self.then or Step.REPEAT in self.then
 
 
@@ -66,14 +67,14 @@ class Answer:
     status: int  # 0 for none
     worker: int  # process id of the worker that answered, from X-Worker; 0 if unknown
     numbered: str
-    """A stand-in's own number of the response, "<connection>.<response on it, from 1>", from X-Tuneproof-Answer; empty
-    if no stand-in has answered.
+    """The stand-in's number of the response, "<connection>.<response on it, from 1>", from X-Tuneproof-Answer; empty if
+    no stand-in has answered.
     """
     body_bytes: int
     complete: bool
-    says_close: bool  # whether it announces that the server will close the connection (Connection: close)
+    says_close: bool  # whether it contains Connection: close
     total_s: float
-    head: tuple[str, ...] = ()  # header lines as received, such as "Server: nginx"; none unless they are kept
+    head: tuple[str, ...] = ()  # header lines as received, such as "Server: nginx"; only with ``keeps_heads``
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class Connection:
     """The result of one connection."""
 
     answers: tuple[Answer, ...]  # in the order of the requests
-    error: str  # what ended it early, by Python's name, such as ConnectionResetError, or TIMEOUT; empty if nothing did
+    error: str  # Python's name of the error that ended it, such as ConnectionResetError, or TIMEOUT; empty for none
     closed_by_server: bool  # by FIN or by a reset
     open_s: float
 
@@ -93,7 +94,7 @@ class TlsConnection:
     hellos: int  # ClientHellos sent: a second one answers a HelloRetryRequest (RFC 8446, section 4.1.4)
     records: int  # received after the handshake
     largest_record_bytes: int
-    body_bytes: int  # with the response's headers
+    body_bytes: int  # of the response, including its headers
     resumed: bool  # whether an earlier connection's session was resumed
 
 
@@ -101,8 +102,8 @@ class TlsConnection:
 class Streams:
     """Requests for responses that stay open."""
 
-    count: int = 1  # each on a connection of its own
-    port: int = 0  # 0 for the same port as all others
+    count: int = 1  # each on its own connection
+    port: int = 0  # 0 for the port of the call
     host: str = "lab"
     path: str = "/"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -119,6 +120,6 @@ class Arrived:
     status: int  # 0 for none
     body_bytes: int  # without the bytes that chunks, frames and compression add
     end: str
-    """"whole" if the response has ended, "closed" or "reset" if its connection or stream ended before that; empty while
-    it is open.
+    """"complete" if the response has ended, "closed" or "reset" if its connection or stream ended before that; empty
+    while it is open.
     """

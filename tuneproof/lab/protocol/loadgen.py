@@ -6,7 +6,7 @@ from typing import Protocol
 
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.lasting import lasts
-from tuneproof.lab.protocol.stall import FastRequest, Trial, Went
+from tuneproof.lab.protocol.stall import FastRequest, Trial, TrialResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,12 +16,12 @@ class StormSeen:
     started_in_ms: float  # from the first to the last connect()
     connect_ms: tuple[float, ...]  # of established ones, in ascending order, each since its own connect()
     unfinished: int  # neither established nor failed
-    failed: Mapping[str, int]  # by the errno's name
+    failed: Mapping[str, int]  # connections, by the errno's name
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlowReading:
-    """Connections that request a file and read a little of it from time to time."""
+    """Connections that request a file and read a little of it at regular intervals."""
 
     address: str
     port: int
@@ -48,11 +48,11 @@ class Held:
 
     held: int  # open now, including those of earlier calls
     failed: Mapping[str, int]
-    """Of this call, those without a 200 in time: by the errno's name, or ``closed`` (by the server, before the headers'
-    end), or ``HTTP <status>``, or ``not HTTP``.
+    """This call's connections without a 200 in time: by the errno's name, ``closed`` (by the server, before the end of
+    the headers), ``HTTP <status>`` or ``not HTTP``.
     """
     closed_since: int  # closed by the server after their response, since the last call
-    rss_bytes: int  # the client program's resident memory without the kernel's part
+    rss_bytes: int  # the client program's resident memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +66,14 @@ class Tool:
     concurrency: int  # concurrent connections
     keep_alive: bool
     timeout_s: int  # ab: the run ends when nothing happens for this long; wrk: later responses are timeouts
-    requests: int | None = None  # how many, for ab
-    seconds: int | None = None  # how long, for wrk
+    requests: int | None = None  # only for ab
+    seconds: int | None = None  # only for wrk
     threads: int = 1  # wrk's threads; at most as many as CPUs and connections
 
 
 @dataclass(frozen=True, kw_only=True)
 class AbTimes:
-    """What ``ab -g`` writes about all requests. Percentiles are values that occurred."""
+    """The times that ``ab -g`` writes about all requests. Percentiles are values that occurred."""
 
     connect_ms: Mapping[str, float]  # "p50", "p99" and "max" of the time until a connection was established
     connects_over_1s: int
@@ -81,8 +81,8 @@ class AbTimes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolSaid:
-    """The report of a tool on its run."""
+class ToolReport:
+    """The report of ab or wrk on its run."""
 
     report: str
     times: AbTimes | None = None  # None for wrk
@@ -96,7 +96,7 @@ class Round:
     port: int
     fast_path: str
     requests: int  # each on a new connection
-    timeout_s: float  # a fast request's, connection included
+    timeout_s: float  # of a fast request, connection included
     bulk_path: str
     bulk_downloads: int  # one that ends is not started again
     trial: str  # sent as X-Trial with every request
@@ -106,14 +106,14 @@ class Round:
 class RoundSeen:
     """The results of a round's requests."""
 
-    requests: tuple[FastRequest, ...]  # their ``at_ms`` counts from when all downloads had been requested
+    requests: tuple[FastRequest, ...]  # ``at_ms`` counts from the time when all downloads had been requested
     bulk_bytes: int  # of all downloads, including their headers
-    bulk_seconds: float  # until the end of the last download if that came first
+    bulk_seconds: float  # until the last fast request, or until the last download if that ended earlier
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """The share of its CPU that a process did not get."""
+    """The CPU time that a spinning process did not get."""
 
     lost_pct: float
     longest_ms: float
@@ -125,16 +125,16 @@ class Loadgen(Protocol):
     def prepare(self, trial: Trial) -> float:
         """Run a trial's unloaded phase and place its connections; return when that was done (CLOCK_MONOTONIC, s)."""
 
-    def go(self, start_s: float) -> Went:
-        """Start the bulk downloads of the prepared trial at once, and run its window from ``start_s`` to the end."""
+    def go(self, start_s: float) -> TrialResult:
+        """Start the bulk downloads of the prepared trial at once, and run its window from ``start_s`` on."""
 
     @lasts(lambda asked: (asked.seconds or 0) + asked.timeout_s)
-    def run_tool(self, asked: Tool) -> ToolSaid:
+    def run_tool(self, asked: Tool) -> ToolReport:
         """Run ab or wrk to its end."""
 
     @lasts(lambda asked: asked.requests * asked.timeout_s)
     def one_by_one(self, asked: Round) -> RoundSeen:
-        """Run a round; the downloads end with the last of the fast requests."""
+        """Run a round; the downloads end with the last fast request."""
 
     @lasts(lambda seconds: seconds)
     def gaps(self, seconds: float) -> Gaps:
@@ -144,25 +144,23 @@ class Loadgen(Protocol):
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> StormSeen:
         """Start connections as fast as possible, wait until all are established, each at least ``wait_s``; reset all.
 
-        A connection is established when the client's kernel says so (it has received the handshake's second packet);
-        whether the server ever accepts it does not matter.
+        A connection is established when the client has received the SYN-ACK, whether or not the server ever accepts it.
         """
 
     def start_slow_readers(self, asked: SlowReading) -> None:
         """Start slow readers, which read while other calls run.
 
-        If a server closes a connection while it still has data for it, only a reset would be noticed: the FIN is behind
-        the data in the server's send buffer. "Alive" therefore means that the client has noticed no end.
+        If the server closes a connection with unsent data, the client notices only a reset: a FIN waits behind the data
+        in the server's send buffer. "Alive" therefore means that the client has noticed no end.
         """
 
     def end_slow_readers(self) -> SlowReadersSeen:
         """End the slow readers."""
 
-    def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> Held:
-        """Open further connections, at most 256 at a time, send a request on each, and keep those with a response.
+    def hold(self, address: str, port: int, path: str, count: int) -> Held:
+        """Open further connections, at most 256 at a time, send a request on each, and keep those with a 200 in time.
 
-        The default time, from a connection's start to its response's headers, is enough for a SYN that is lost three
-        times.
+        Ten seconds, from a connection's start to its response's headers, are enough for a SYN that is lost three times.
         """
 
     def release(self) -> None:
@@ -174,39 +172,37 @@ class Loadgen(Protocol):
     ) -> tuple[tuple[Connection, ...], ...]:
         """Run flows at the same time, to their end; return the connections of each.
 
-        Connections come from ``sources``, IPv4 addresses of the client, in turn; without any, the kernel chooses.
+        Connections come from ``sources``, IPv4 addresses of the client, in turn; without any, the kernel chooses one.
         """
 
     @lasts(lambda flows, **_: sum(flow.timeout_s for flow in flows))
-    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
-        """Run flows, but keep those that stay open when the others have ended."""
+    def start_flows(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
+        """Run flows until only connections that stay open are left, and keep those."""
 
     def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
         """Reset the connections that stay open; return the connections of each flow."""
 
     @lasts(lambda count, **_: count)
     def tls_connect(
-        self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0
+        self, address: str, port: int, count: int, path: str = "/", version: str = ""
     ) -> tuple[TlsConnection, ...]:
         """Make new TLS connections one after the other, each with one request, and forget all earlier sessions.
 
-        ``version`` is "1.2" or "1.3" (default: the best that both ends support), ``timeout_s`` the longest silence.
+        version: "1.2" or "1.3" (default: the best that both ends support).
         """
 
     @lasts(lambda which, **_: len(which))
-    def tls_resume(
-        self, address: str, port: int, which: tuple[int, ...], path: str = "/", timeout_s: float = 10.0
-    ) -> tuple[TlsConnection, ...]:
+    def tls_resume(self, address: str, port: int, which: tuple[int, ...], path: str = "/") -> tuple[TlsConnection, ...]:
         """Try to resume sessions of the last :meth:`tls_connect`, by their numbers from 0."""
 
-    def http2(self, address: str, port: int, streams: int, path: str = "/", timeout_s: float = 10.0) -> tuple[int, ...]:
+    def http2(self, address: str, port: int, streams: int, path: str = "/") -> tuple[int, ...]:
         """Send several requests at once on one HTTP/2 connection; return the statuses in the same order, 0 for none."""
 
     def open_streams(self, address: str, port: int, asked: tuple[Streams, ...]) -> None:
-        """Request responses that stay open, each on a connection of its own; do not wait for them."""
+        """Request responses that stay open, each on its own connection; do not wait for them."""
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Read everything that has arrived on each open stream, without waiting, in the order of their opening."""
+        """Read everything that has arrived, without waiting; return the state of each stream, in order of opening."""
 
     def leave_streams(self) -> None:
         """Close the connections of all streams, and forget them."""

@@ -1,4 +1,4 @@
-"""The containers' side of calls: reads them from standard input, and answers each on standard output."""
+"""The containers' side of calls: reads them from standard input, and writes the responses to standard output."""
 
 import inspect
 import json
@@ -14,41 +14,41 @@ from tuneproof.lab.protocol.cpu_times import CpuTimes
 
 
 class CannotDoError(Exception):
-    """Something is not possible now, or not here; the message needs no exception name."""
+    """Something is not possible now, or not here; the message is complete without the exception's name."""
 
 
 class Answers:
     """Calls the functions of a program.
 
-    ``interface``: the protocol of the program; nothing else can be called. ``tells``: exceptions with sufficient
-    messages, in addition to :class:`CannotDoError`; others are returned with their names.
+    interface: the program's protocol; nothing else can be called.
+    expected: exceptions whose messages are complete without their names, in addition to :class:`CannotDoError`.
     """
 
-    def __init__(self, interface: type, program: object, *, tells: tuple[type[Exception], ...] = ()) -> None:
+    def __init__(self, interface: type, program: object, *, expected: tuple[type[Exception], ...] = ()) -> None:
         self._program = program
-        self._tells: tuple[type[Exception], ...] = (CannotDoError, *tells)
+        self._expected: tuple[type[Exception], ...] = (CannotDoError, *expected)
         self._functions = {
             name: function for name, function in inspect.getmembers(interface, inspect.isfunction) if name[0] != "_"
         }
 
     def answer(self, line: str) -> str:
         """Return the response to a line, even after an error: the caller waits for one."""
-        told: dict[str, Any] = {}
+        response: dict[str, Any] = {}
         before, began_s = CpuTimes.read(), time.monotonic()
         try:
             asked = json.loads(line)
-            told["number"] = asked["number"]
-            told["answer"] = to_plain(self._call(asked["call"], asked["with"]))
-        except self._tells as error:
-            told["error"] = str(error)
+            response["number"] = asked["number"]
+            response["answer"] = to_plain(self._call(asked["call"], asked["with"]))
+        except self._expected as error:
+            response["error"] = str(error)
         except Exception as error:  # noqa: BLE001 - see above
             traceback.print_exc(file=sys.stderr)
-            told["error"] = f"{type(error).__name__}: {error}"
-        told |= {"took_s": time.monotonic() - began_s, "machine": to_plain(CpuTimes.read().since(before))}
-        return json.dumps(told)
+            response["error"] = f"{type(error).__name__}: {error}"
+        response |= {"took_s": time.monotonic() - began_s, "machine": to_plain(CpuTimes.read().since(before))}
+        return json.dumps(response)
 
     def serve(self, calls: Iterable[str], answers: IO[str]) -> None:
-        """Answer lines until they end."""
+        """Answer each line until the input ends."""
         for line in calls:
             answers.write(f"{self.answer(line)}\n")
             answers.flush()

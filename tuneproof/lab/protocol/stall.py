@@ -1,7 +1,7 @@
-"""The stall's trial: prepared first, then started with the start of its window; images/client/loadgen/trial.py runs it.
+"""A trial of the stall, which is prepared before its window starts; images/client/loadgen/trial.py runs it.
 
-Times are CLOCK_MONOTONIC seconds (clock_gettime(2)), which all containers of a kernel share: two programs with the same
-start use one time line, whatever the caller's clock is.
+Times are CLOCK_MONOTONIC seconds (clock_gettime(2)), which all containers on a kernel share: two programs that get the
+same start have the same window, independent of the caller's clock.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Trial:
     address: str
     port: int
     trial: str  # label, sent as X-Trial with every request
-    workers: int  # all are found before the trial starts, unless the trial places nothing on single ones
+    workers: int  # all are found before the trial starts, unless it places no connections on workers
     bulk_per_worker: tuple[int, ...]  # bulk downloads placed on each worker, in ascending order of process id
     bulk_path: str
     fast_rate_hz: float  # fast requests started per second, each on a fresh connection; 0 for none
@@ -24,9 +24,9 @@ class Trial:
     fast_timeout_s: float  # connection included
     baseline_s: float  # unloaded phase before the bulk downloads, in which fast requests run one after another
     probe_interval_s: float  # between two probes of one worker
-    measure_s: float  # the window in which samples count
-    place_timeout_s: float  # longest time to find the connections to the wanted workers
-    probes: bool = True  # whether this program probes the workers; otherwise another one does
+    measure_s: float  # length of the window in which samples count
+    place_timeout_s: float  # longest time to find connections to the wanted workers
+    probes: bool = True  # whether this program probes the workers; otherwise another program does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,16 @@ class ProbeSamples:
     lag_ms: tuple[float, ...] = ()  # arrival of the response minus actual sending: the worker's loop lag
     wake_ms: tuple[float, ...] = ()  # from a response's arrival until the client saw it: its CPU's lateness
     missed_ticks: int = 0  # ticks that passed while a response was outstanding
-    left_out: int = 0  # probes that are left out, because a gap of the client's CPU hit their sending
+    left_out: int = 0  # probes that are left out, because they were interrupted while they were sent
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastRequest:
-    """One fast request. Times are in milliseconds from the actual start; None if it did not get that far."""
+    """One fast request. Durations count from the actual start; None: the request did not get that far."""
 
-    at_ms: float  # actual start, from the start of the window
+    at_ms: float  # actual start, from the start of the phase (unloaded phase or window)
     late_ms: float  # actual minus intended start: the generator's own lag
-    total_ms: float  # until the last byte, or until the request was given up
+    total_ms: float  # until the last byte, or until the request failed
     connect_ms: float | None = None
     first_byte_ms: float | None = None
     body_bytes: int = 0
@@ -72,16 +72,16 @@ class Window:
     measure_s: float
     measuring_s: float
     """The unloaded phase, and the window up to the end of the last fast request that began in it."""
-    machine: MachineShares  # what its CPUs did in the window
-    probe: tuple[ProbeSamples, ...] = ()  # by worker, in the same order; none if nothing probed
+    machine: MachineShares  # of the window
+    probe: tuple[ProbeSamples, ...] = ()  # by worker, in the order of ``workers``; none without probes
     bulk: BulkSamples | None = None
     fast: tuple[FastRequest, ...] = ()  # those that began in the window
     baseline: tuple[FastRequest, ...] = ()  # those of the unloaded phase
 
 
 @dataclass(frozen=True, kw_only=True)
-class Went:
-    """The result of a window; one that had begun long before its call was not run."""
+class TrialResult:
+    """The result of a call to start a trial."""
 
-    late_s: float = 0.0
-    window: Window | None = None
+    late_s: float = 0.0  # how late the call was, if it came too late
+    window: Window | None = None  # None if the call came too late

@@ -147,7 +147,7 @@ def test_a_connection_may_begin_with_addresses_in_the_proxy_protocol(*, stream: 
         if stream:
             streams = OpenStreams()
             streams.open("127.0.0.1", port, (Streams(host="a.example", proxy_protocol=True),))
-            wait_until(lambda: streams.arrived()[0].end == "whole", "nothing arrived")
+            wait_until(lambda: streams.arrived()[0].end == "complete", "nothing arrived")
             streams.leave()
         else:
             flow = Flow(proxy_protocol=True, headers={"Host": "a.example"})
@@ -209,7 +209,7 @@ def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tu
     """Run flows with connections that stay open; the yielded function ends them."""
     with server(handler) as port:
         running = Flows()
-        running.stand("127.0.0.1", port, several)
+        running.start("127.0.0.1", port, several)
         yield running.end
 
 

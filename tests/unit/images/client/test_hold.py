@@ -70,7 +70,7 @@ def test_unanswered_connections_end_at_the_time_limit() -> None:
     holder = Holder()
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
-        answer = held(holder, server.port, "/small.bin", 3, timeout_s=0.1)
+        answer = held(holder, server.port, "/small.bin", 3)
         assert 0.1 <= time.monotonic() - began_s < HANG_S
     assert (answer.held, answer.failed) == (0, {"ETIMEDOUT": 3})
 
@@ -115,7 +115,7 @@ def test_a_lack_of_descriptors_is_counted() -> None:
         highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
         resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 4, hard))
         try:
-            answer = held(holder, listener.getsockname()[1], "/", highest + 4, timeout_s=0.1)
+            answer = held(holder, listener.getsockname()[1], "/", highest + 4)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert answer.held == 0

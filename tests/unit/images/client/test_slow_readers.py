@@ -131,7 +131,7 @@ def test_only_one_set_of_readers_runs_in_the_background(background: SlowReaders)
     with FakeNginx(Behaviour()) as server:
         for _ in range(2):
             begin(background, server.port)
-            with pytest.raises(RuntimeError, match="slow readers are there already"):
+            with pytest.raises(RuntimeError, match="slow readers are already running"):
                 begin(background, server.port)
             server.wait_for_open(2)
             assert background.end().alive == 2

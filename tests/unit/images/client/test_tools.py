@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from images.client.loadgen.tools import ab_command, ab_times, run, wrk_command
-from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolReport
 from tuneproof.lab.protocol.serving import CannotDoError
 
 AB = Tool(

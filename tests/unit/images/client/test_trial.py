@@ -12,7 +12,7 @@ from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.serving import CannotDoError
-from tuneproof.lab.protocol.stall import BulkSamples, Trial, Went, Window
+from tuneproof.lab.protocol.stall import BulkSamples, Trial, TrialResult, Window
 
 # The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -42,7 +42,7 @@ def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window
     """Run a short trial; return what the lab would read."""
     prepared = prepare(spec(server, **changes))
     went = measure(prepared, start_s=time.monotonic() + settle_s)
-    window = from_plain(Went, json.loads(json.dumps(to_plain(went)))).window
+    window = from_plain(TrialResult, json.loads(json.dumps(to_plain(went)))).window
     assert window is not None
     return window
 

@@ -10,7 +10,7 @@ from tests.support.canned_tools import ab_said, wrk_said
 from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, worker
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
-from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolReport
 
 ANSWER = ab_said(
     completed=4000,
@@ -24,7 +24,7 @@ ANSWER = ab_said(
 WRK_ANSWER = wrk_said(completed=4000, failed=40)
 
 
-def stage(answer: ToolSaid = ANSWER) -> FakeStage:
+def stage(answer: ToolReport = ANSWER) -> FakeStage:
     """Return an nginx container that opens 3000 upstream connections; its two workers wait for their CPU."""
     fake = FakeStage()
     fake.answers["run_tool"] = [answer]
@@ -153,18 +153,18 @@ def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_
 @pytest.mark.parametrize(
     ("tool", "output", "what"),
     [
-        (AB, ToolSaid(report="Segmentation fault\n"), "the report of ab cannot be read"),
-        (WRK, ToolSaid(report="unable to connect\n"), "the report of wrk cannot be read"),
+        (AB, ToolReport(report="Segmentation fault\n"), "the report of ab cannot be read"),
+        (WRK, ToolReport(report="unable to connect\n"), "the report of wrk cannot be read"),
         (AB, replace(ANSWER, report="Complete requests:      4000\n"), "ab did not report how long"),
         (
             WRK,
-            ToolSaid(report=WRK_ANSWER.report.replace("99%", "98%")),
+            ToolReport(report=WRK_ANSWER.report.replace("99%", "98%")),
             "wrk did not report how long .* or its latency",
         ),
     ],
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )
-def test_an_incomplete_report_is_an_error_with_its_text(tool: str, output: ToolSaid, what: str) -> None:
+def test_an_incomplete_report_is_an_error_with_its_text(tool: str, output: ToolReport, what: str) -> None:
     """Missing figures do not count as zero."""
     with pytest.raises(LabError, match=what) as caught:
         HttpLoad(tool=tool).run(stage(output).stage, label="a-b1")

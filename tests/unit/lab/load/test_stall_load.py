@@ -21,7 +21,7 @@ from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.observer import CounterTexts, Observer
 from tuneproof.lab.protocol.serving import CannotDoError
-from tuneproof.lab.protocol.stall import Trial, Went, Window
+from tuneproof.lab.protocol.stall import Trial, TrialResult, Window
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.topology.program import Answered, Call, remote
 
@@ -75,11 +75,11 @@ class Program(Joined):
             raise self._prepared
         return self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
 
-    def go(self, start_s: float) -> Went:
+    def go(self, start_s: float) -> TrialResult:
         self.starts_s.append(start_s)
         if isinstance(self._seen, CannotDoError):
             raise self._seen
-        return Went(late_s=0.3) if len(self.starts_s) <= self._late else Went(window=self._seen)
+        return TrialResult(late_s=0.3) if len(self.starts_s) <= self._late else TrialResult(window=self._seen)
 
 
 def recorded(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
@@ -155,7 +155,7 @@ def test_loop_iterations_are_recorded_over_the_window_while_the_loads_run(*, has
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
-        def go(self, start_s: float) -> Went:
+        def go(self, start_s: float) -> TrialResult:
             both.wait()
             return super().go(start_s)
 
