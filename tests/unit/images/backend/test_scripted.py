@@ -87,7 +87,7 @@ def test_a_stream_continues_as_requested_and_ends() -> None:
         assert read_until(streams, lambda it: it.body_bytes == 3 * len(EVENT)).end == ""
         assert backend.send(EVENT, 1, "/other") == 0
         backend.end_streams()
-        assert read_until(streams, lambda it: it.end != "").end == "whole"
+        assert read_until(streams, lambda it: it.end != "").end == "complete"
         streams.leave()
         wait_until(lambda: backend.seen().left_connections == 1, "the backend did not notice that the client left")
         assert backend.seen().unacknowledged_bytes == 0
@@ -144,7 +144,7 @@ def test_a_stream_that_the_backend_ends_early_does_not_count_as_left_by_the_clie
         backend.play((Reply(body="hello"),))
         assert backend.seen().connections == 0
         streams.open(*address, (Streams(),))
-        assert read_until(streams, lambda it: it.end != "") == Arrived(status=200, body_bytes=5, end="whole")
+        assert read_until(streams, lambda it: it.end != "") == Arrived(status=200, body_bytes=5, end="complete")
         streams.leave()
 
 

@@ -116,7 +116,7 @@ def test_a_run_returns_its_report_and_for_ab_also_the_times(
 ) -> None:
     writes = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\n" if load == AB else ""
     fake_tool(load.tool, tmp_path, monkeypatch, f"{writes}print({REPORT!r}, end='')\n")
-    assert run(load) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT) if load == AB else None)
+    assert run(load) == ToolReport(report=REPORT, times=ab_times(GNUPLOT) if load == AB else None)
 
 
 def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_the_clients_reports_are_kept_as_evidence() -> None:
     record = load.run(lab.stage, label="arm-b1").record
     call = Call.of(Loadgen.flows, "172.18.0.4", 8000, (Flow(path="/x"),))
     assert record == CountedRecord(
-        figures={"ok": 1}, seen=(Told(function="flows", asked=call.arguments, answer=EXCHANGED),)
+        figures={"ok": 1}, seen=(ClientCall(function="flows", asked=call.arguments, answer=EXCHANGED),)
     )
     (report,) = json.loads(json.dumps(to_plain(record)))["seen"]
     assert (report["function"], report["asked"]["flows"][0]["path"]) == ("flows", "/x")
@@ -110,7 +110,7 @@ def test_backends_are_reached_by_their_names_and_nginx_at_its_ports() -> None:
 def test_a_client_that_timed_out_makes_the_trial_void() -> None:
     lab = TrialLab()
     lab.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
-    with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s without success"):
+    with pytest.raises(VoidTrialError, match="1 of 2 clients timed out after 3 s"):
         rig(lab).flow(Flow(connections=2, timeout_s=3.0))
 
 
@@ -197,7 +197,7 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
     monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
     lab = TrialLab()
     lab.drops = [100] * 9
-    with pytest.raises(VoidTrialError, match="neither queued nor dropped 9 connects"):
+    with pytest.raises(VoidTrialError, match="did not queue or drop 9 connects"):
         rig(lab).queue_behind_stopped_workers(9, port=80, listens_on=81)
     assert "CONT workers" in lab.did
 

@@ -24,7 +24,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
         ({"rate_mbit": math.inf}, "rate_mbit: inf is not a number between 0.01 and 32000"),
         ({"limit_packets": 2601}, "limit_packets: 2601 is not between 1 and 2600"),
         ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 2600"),
-        ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
+        ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; give at most three decimals"),
         # An invalid delay is reported alone, although jitter and reordering need a valid one.
         ({"delay_ms": -1, "jitter_ms": 2, "reorder_pct": 5}, "delay_ms: -1 is not between 0 and 10000"),
         ({"delay_ms": 5, "jitter_ms": 6}, "jitter_ms: 6 needs a delay_ms of at least as much"),

@@ -52,7 +52,7 @@ FORGET = Call.of(Adder.forget)
 
 @pytest.fixture
 def program() -> Answers:
-    return Answers(Adder, Program(), tells=(DataError,))
+    return Answers(Adder, Program(), expected=(DataError,))
 
 
 def answered(program: Answers, *lines: str) -> list[dict[str, Any]]:
