@@ -156,11 +156,11 @@ def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
     number = len(found.comparisons)
     compared = f"{title}: {count(number, 'comparison')} in {ROUNDS} rounds, --seed {seed}"
     differences = list(reported(found.comparisons)) or [f"no difference found in {count(number, 'comparison')}"]
-    void = [f"something at {where} was not compared: {why}" for where, why in found.void.items()]
+    void = [f"a comparison at {where} was not possible: {why}" for where, why in found.void.items()]
     return [compared, "", *differences, "", *void]
 
 
-def _made(asked: _Asked) -> list[str]:
+def _additions(asked: _Asked) -> list[str]:
     return ["Added for the lab:", *(f"  {line}" for line in asked.prepared.notes), ""] if asked.prepared.notes else []
 
 

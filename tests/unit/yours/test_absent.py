@@ -85,5 +85,5 @@ def test_additions_are_in_the_file_around_the_fragment_and_are_reported(tmp_path
     )
     assert own.materials == {"/etc/nginx/tls.crt": "tls.crt", "/etc/nginx/tls.key": "tls.key"}
     assert "mkdir -p /var/log /var/cache/nginx" in own.files[own.script].decode()
-    assert any(line.startswith("log_format main") and "defined nowhere" in line for line in found.notes)
+    assert any(line.startswith("log_format main") and "do not define it" in line for line in found.notes)
     assert any(line.startswith("log_format main") for line in own.notes)

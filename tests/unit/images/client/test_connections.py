@@ -144,7 +144,7 @@ def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, count
     reader, writer = os.pipe()
     os.close(writer)
     with arrived(20_000, 300) as connections:
-        assert download(connections, start_s=start_s, told=reader).window_bytes == counted
+        assert download(connections, start_s=start_s, stop_fd=reader).window_bytes == counted
     os.close(reader)
 
 
