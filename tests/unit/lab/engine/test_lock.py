@@ -150,7 +150,7 @@ def test_the_session_that_has_waited_longest_is_next(
     engine.add_ticket(Session(id="other"))
     with locking(engine, monkeypatch):
         assert engine.now_s == pytest.approx(waits_s, abs=1)
-    waits = ("measures for eve@desk, since 12:00 UTC", "is reserved for bob@desk, since 12:01 UTC")
+    waits = ("is in use by eve@desk since 12:00 UTC", "is reserved for bob@desk since 12:01 UTC")
     reports = [f"engine big {why}: waiting for its turn, 1 min at most" for why in waits]
     assert engine.reports == reports[: 2 if waits_s == leaves_at_s else 1]
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
