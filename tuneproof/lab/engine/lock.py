@@ -83,9 +83,9 @@ def locked(
                     f"Engine {why}, after a wait of {wait_s / 60:.0f} minutes.",
                     remedy="try again later; if that run no longer exists, `./lab clean --engine` removes its lock",
                 )
-            if found != told:
-                told = found
-                report(f"engine {why}: waiting for its turn, {wait_s / 60:.0f} min at most")
+            if found != reported:
+                reported = found
+                report(f"engine {why}: waiting up to {wait_s / 60:.0f} min")
             if not ticket:
                 with engine_errors(f"waiting for engine {name}"):
                     ticket, _ = _create(client.api, image, f"{TICKET}{session.id}", _labels(session))

@@ -86,7 +86,7 @@ def test_a_session_waits_for_a_measuring_run_and_names_it_once(monkeypatch: pyte
     engine = Engine(ALIVE, {"first": 10})
     with locking(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
-    assert engine.reports == ["engine big measures for eve@desk, since 12:00 UTC: waiting for its turn, 1 min at most"]
+    assert engine.reports == ["engine big is in use by eve@desk since 12:00 UTC: waiting up to 1 min"]
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
     assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
 
@@ -151,7 +151,7 @@ def test_the_session_that_has_waited_longest_is_next(
     with locking(engine, monkeypatch):
         assert engine.now_s == pytest.approx(waits_s, abs=1)
     waits = ("is in use by eve@desk since 12:00 UTC", "is reserved for bob@desk since 12:01 UTC")
-    reports = [f"engine big {why}: waiting for its turn, 1 min at most" for why in waits]
+    reports = [f"engine big {why}: waiting up to 1 min" for why in waits]
     assert engine.reports == reports[: 2 if waits_s == leaves_at_s else 1]
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
 
