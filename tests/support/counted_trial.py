@@ -57,7 +57,7 @@ class TrialLab:
         self.workers: list[CannotDoError | tuple[ProcessTexts, ...]] = [(worker(7),)]
         self.answers: dict[str, object] = {
             "flows": EXCHANGED,
-            "stand": None,
+            "start_flows": None,
             "end_flows": EXCHANGED,
             "open_streams": None,
             "arrived": (ARRIVED,),

@@ -149,7 +149,7 @@ def test_connections_stay_open_during_other_calls(monkeypatch: pytest.MonkeyPatc
         lab.did.append("look")
         lab.clock.now_s += 5
     assert results == [(CONNECTION,)]
-    assert lab.did == [("stand", 8443), "look", ("end_flows", None)]
+    assert lab.did == [("start_flows", 8443), "look", ("end_flows", None)]
     assert trial.measured_s == 6.0, "both calls, and the time between them"
     with pytest.raises(LabError, match="no answer"), trial.standing(Flow(then=(Step.STAY,))):
         raise LabError("no answer")
@@ -173,7 +173,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
     lab = TrialLab()
     counts = rig(lab).behind_stopped_workers(2)
     assert counts["read"].made == 7
-    stand, end = ("stand", 8000), ("end_flows", None)
+    stand, end = ("start_flows", 8000), ("end_flows", None)
     assert lab.did == ["STOP workers", stand, "CONT workers", end, "CONT workers"]
 
 

@@ -88,9 +88,9 @@ def test_messages_are_frozen_dataclasses_with_keyword_only_fields() -> None:
 
 def test_omitted_arguments_have_the_defaults_of_the_protocol() -> None:
     """The evidence then contains these defaults. Arguments may be positional."""
-    call = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
-    assert (call.function, call.arguments["timeout_s"]) == ("hold", 10.0)
-    assert call == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
+    call = Call.of(Loadgen.http2, "172.18.0.2", 8000, streams=9)
+    assert (call.function, call.arguments["path"]) == ("http2", "/")
+    assert call == Call.of(Loadgen.http2, address="172.18.0.2", port=8000, streams=9)
 
 
 def test_a_response_contains_its_duration_and_the_machines_cpu_shares() -> None:
