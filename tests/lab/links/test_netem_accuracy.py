@@ -90,7 +90,7 @@ def test_a_link_matches_every_named_profile(
             network=profile.name,
             link=role,
             shaper=links.shaper,
-            asked=link,
+            requested=link,
         ):
             seen = captured[record["direction"]]
             record["measured"]["corrupt_pct"] = 100 * seen.corrupted / (seen.arrived * seen.padded_share)
@@ -142,14 +142,14 @@ def test_a_link_with_a_different_profile_is_detected(
     ], found
 
 
-def carried_unshaped(links: ShapedLinks, role: str, asked: LinkProfile) -> str:
+def carried_unshaped(links: ShapedLinks, role: str, requested: LinkProfile) -> str:
     """Return a sentence with the rate that the host carries on an unlimited link, if it is too low; otherwise ""."""
     links.apply(NetworkProfile(name="unshaped", summary="As the host has it."), subject=PEER)
-    figures = links.measure(role, asked, subject=PEER, plan=PLAN)
+    figures = links.measure(role, requested, subject=PEER, plan=PLAN)
     short = [
         f"{name} {way.rate_mbit:.3g} of {wanted:g} Mbit/s"
         for name, way in figures.directions.items()
-        if way.rate_mbit is not None and (wanted := asked.directions[name].rate_mbit) and way.rate_mbit < wanted
+        if way.rate_mbit is not None and (wanted := requested.directions[name].rate_mbit) and way.rate_mbit < wanted
     ]
     return f"without a limit the host carries only {', '.join(short)} now" if short else ""
 

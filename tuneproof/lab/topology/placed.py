@@ -53,9 +53,9 @@ class Engine:
         """Its name in messages."""
         return label_of(self.name)
 
-    def cpuset(self, asked: str) -> str:
+    def cpuset(self, requested: str) -> str:
         """Return its CPUs in place of those that a container asks for; an empty text stands for all."""
-        return self.own_cpus or asked if asked else ""
+        return self.own_cpus or requested if requested else ""
 
     @property
     def client_options(self) -> dict[str, Any]:

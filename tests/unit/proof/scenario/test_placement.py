@@ -10,7 +10,7 @@ from tuneproof.proof.scenario.placement import (
     CpuPlacement,
     CpuShare,
     TooFewCpusError,
-    check_asked,
+    check_requested,
     is_alone,
     with_cpus,
 )
@@ -43,7 +43,7 @@ def test_the_subject_has_one_cpu_and_all_others_share_the_other_cores(cpus: Cpus
 
 
 @pytest.mark.parametrize(
-    ("cpus", "asked", "subject", "others", "idle"),
+    ("cpus", "requested", "subject", "others", "idle"),
     [
         (TWO, "", "0", "1", ""),
         (LARGE, "", "0-3,8-11", "4-7,12-15", ""),
@@ -56,10 +56,10 @@ def test_the_subject_has_one_cpu_and_all_others_share_the_other_cores(cpus: Cpus
     ],
 )
 def test_many_cpus_are_taken_from_the_cores_of_the_first_node_first(
-    cpus: Cpus, asked: str, subject: str, others: str, idle: str
+    cpus: Cpus, requested: str, subject: str, others: str, idle: str
 ) -> None:
     """By default, nginx gets half of the machine."""
-    placement = CpuPlacement.on(cpus, shares=MANY, asked=asked)
+    placement = CpuPlacement.on(cpus, shares=MANY, requested=requested)
     assert (placement.subject, placement.others, placement.idle) == (subject, others, idle)
 
 
@@ -69,18 +69,18 @@ def test_each_subject_gets_its_share_of_the_cpus() -> None:
     assert [placement.of(share) for share in CpuShare] == ["0", "0-3,8-11", "0-3,8-11", ""]
     assert placement.subject_count == 8
     assert CpuPlacement.on(LARGE, shares=[CpuShare.ASKED]).subject == "0"
-    assert CpuPlacement.on(LARGE, shares=[CpuShare.ASKED], asked="4").subject == "0-3"
-    assert CpuPlacement.on(LARGE, shares=[CpuShare.FIRST], asked="4").subject == "0"
+    assert CpuPlacement.on(LARGE, shares=[CpuShare.ASKED], requested="4").subject == "0-3"
+    assert CpuPlacement.on(LARGE, shares=[CpuShare.FIRST], requested="4").subject == "0"
 
 
 def test_nginx_may_have_a_whole_machine() -> None:
-    placement = CpuPlacement.on(LARGE, shares=MANY, asked="all", alone=True)
+    placement = CpuPlacement.on(LARGE, shares=MANY, requested="all", alone=True)
     assert (placement.subject, placement.others) == ("0-15", "0-15")
-    assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, asked="1", alone=True).subject == "0"
+    assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, requested="1", alone=True).subject == "0"
 
 
 @pytest.mark.parametrize(
-    ("cpus", "asked", "line"),
+    ("cpus", "requested", "line"),
     [
         (LARGE, "2", "nginx on CPUs 0-1, everything else on 2-7,10-15, hyperthreads 8-9 left idle"),
         (Cpus(allowed="0-15"), "2", "nginx on CPUs 0-1, everything else on 2-15"),
@@ -91,8 +91,8 @@ def test_nginx_may_have_a_whole_machine() -> None:
         ),
     ],
 )
-def test_a_placement_is_described_in_words(cpus: Cpus, asked: str, line: str) -> None:
-    assert CpuPlacement.on(cpus, shares=MANY, asked=asked).line() == line
+def test_a_placement_is_described_in_words(cpus: Cpus, requested: str, line: str) -> None:
+    assert CpuPlacement.on(cpus, shares=MANY, requested=requested).line() == line
 
 
 def test_one_cpu_is_too_few() -> None:
@@ -102,7 +102,7 @@ def test_one_cpu_is_too_few() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "alone", "message"),
+    ("requested", "alone", "message"),
     [
         (
             "2",
@@ -112,18 +112,18 @@ def test_one_cpu_is_too_few() -> None:
         ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; ask for at most 2"),
     ],
 )
-def test_asking_for_more_cpus_than_exist_ends_the_run(asked: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
+def test_asking_for_more_cpus_than_exist_ends_the_run(requested: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
     with pytest.raises(TooFewCpusError) as caught:
-        CpuPlacement.on(TWO, shares=MANY, asked=asked, alone=alone)
+        CpuPlacement.on(TWO, shares=MANY, requested=requested, alone=alone)
     assert message.partition("; ")[0] == caught.value.what
     assert caught.value.remedy.startswith(message.partition("; ")[2])
     assert caught.value.ends_run
 
 
-@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²"])
-def test_an_invalid_number_of_cpus_is_rejected(asked: str) -> None:
+@pytest.mark.parametrize("requested", ["0", "-1", "two", "1.5", "²"])
+def test_an_invalid_number_of_cpus_is_rejected(requested: str) -> None:
     with pytest.raises(BadInputError, match="not a number of CPUs"):
-        check_asked(asked, Engines())
+        check_requested(requested, Engines())
 
 
 def test_all_cpus_are_only_for_an_nginx_with_its_own_machine() -> None:
@@ -134,10 +134,10 @@ def test_all_cpus_are_only_for_an_nginx_with_its_own_machine() -> None:
     assert not is_alone(beside)
     assert is_alone(alone)
     with pytest.raises(BadInputError, match="--subject-cpus all: load generators and backends need CPUs"):
-        check_asked("all", beside)
-    check_asked("all", alone)
-    check_asked("8", beside)
-    check_asked("", Engines())
+        check_requested("all", beside)
+    check_requested("all", alone)
+    check_requested("8", beside)
+    check_requested("", Engines())
 
 
 def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
@@ -146,6 +146,6 @@ def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
     engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
     assert engines.subject.cpuset("0") == "0"
     assert engines.of(Role.CLIENT).cpuset("1-31") == "1-3"
-    assert {engines.of(Role.BACKEND).cpuset(asked) for asked in ("0", "1-31")} == {"0"}
+    assert {engines.of(Role.BACKEND).cpuset(requested) for requested in ("0", "1-31")} == {"0"}
     assert engines.of(Role.CLIENT).cpuset("") == ""
     assert engines.manager == engines.of(Role.CLIENT)
