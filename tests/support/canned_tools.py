@@ -33,7 +33,7 @@ FAST_TIMES = AbTimes(
 )
 
 
-def ab_said(
+def ab_report(
     *,
     completed: int = 4000,
     failed: int = 0,
@@ -48,7 +48,7 @@ def ab_said(
     return ToolReport(report=report, times=times)
 
 
-def wrk_said(
+def wrk_report(
     *, completed: int = 4000, failed: int = 0, seconds: float = 2.0, p50: str = "12.00ms", p99: str = "1.03s"
 ) -> ToolReport:
     report = _WRK.format(

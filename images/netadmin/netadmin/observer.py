@@ -104,7 +104,7 @@ class Observer(protocol.Observer):
         return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)
 
     def sockets(self, port: int) -> protocol.SocketCounts:
-        """Return the figures of the TCP sockets around a port; see sockets.py."""
+        """Return the figures of the TCP sockets at a port; see sockets.py."""
         are_many = sockets.ended(self._net("sockstat")) >= sockets.MANY_ENDED
         # A kernel without IPv6 lacks the second table.
         tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()] if are_many else []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.canned_tools import wrk_said
+from tests.support.canned_tools import wrk_report
 from tests.support.fake_stage import FakeStage, counters, sockets, worker
 from tuneproof.catalogue import many_cpus, softirq_steering
 from tuneproof.catalogue.advice import MANY_CPUS, RunConditions
@@ -29,7 +29,7 @@ def arms() -> Mapping[str, Arm[HttpObservation]]:
 def observed(arm: Arm[HttpObservation], *, worker_s: float) -> HttpObservation:
     """Return the observation of an arm's trial with two workers that used this much CPU time."""
     fake = FakeStage()
-    fake.answers["run_tool"] = [wrk_said(completed=4000)]
+    fake.answers["run_tool"] = [wrk_report(completed=4000)]
     fake.workers = [
         (worker(11, run_s=0.0), worker(12, run_s=0.0)),
         (worker(11, run_s=worker_s / 2), worker(12, run_s=worker_s / 2)),

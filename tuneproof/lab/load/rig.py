@@ -24,7 +24,7 @@ from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.protocol.standin import Standin
 from tuneproof.lab.subject.written_config import TLS_PORT
-from tuneproof.lab.topology.program import Answered, Call, heard_by
+from tuneproof.lab.topology.program import Answered, Call, recorded_by
 from tuneproof.lab.topology.roles import Role
 
 _MOST_CLIENTS: Final = 64
@@ -54,12 +54,12 @@ class Rig(TrialNginx):
     @property
     def client(self) -> Loadgen:
         """The client's load generators; calls and responses are kept as evidence."""
-        return heard_by(self._keep, self._stage.client)
+        return recorded_by(self._keep, self._stage.client)
 
     @property
     def http3(self) -> Http3:
         """The HTTP/3 clients; calls and responses are kept as evidence, too."""
-        return heard_by(self._keep, self._stage.programs.of(HTTP3, Http3))
+        return recorded_by(self._keep, self._stage.programs.of(HTTP3, Http3))
 
     @property
     def tls_endpoint(self) -> tuple[str, int]:

@@ -78,7 +78,7 @@ class TrialNginx:
         return self._stage.observer.sysctl(name)
 
     def sockets(self, port: int = 0) -> SocketCounts:
-        """Count the subject's sockets around a port by their state (default: the subject's port)."""
+        """Count the subject's sockets at a port by their state (default: the subject's port)."""
         return self._stage.sockets(port)
 
     def udp_receive_buffers(self, port: int) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ class ListenerFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class SocketCounts:
-    """TCP sockets of the subject's network namespace, around one of its listening ports."""
+    """TCP sockets of the subject's network namespace, at one of its listening ports."""
 
     listeners: tuple[ListenerFigures, ...]  # those that listen on the port
     local: Mapping[str, int]
@@ -141,7 +141,7 @@ class Observer(Protocol):
         """Read the figures of nginx's workers; it is an error if there is no nginx."""
 
     def sockets(self, port: int) -> SocketCounts:
-        """Count the sockets around a port that nginx listens on."""
+        """Count the sockets at a port that nginx listens on."""
 
     def watch(self, port: int, interval_s: float = 0.05) -> None:
         """Sample the workers' memory and the queues of a port that nginx listens on, from now until :meth:`watched`."""

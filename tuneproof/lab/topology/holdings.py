@@ -94,7 +94,7 @@ class Holdings:
                     raise EngineUnavailableError(
                         f"engine {item.engine.label} did not come back within {BACK_WITHIN_S:g} s",
                         where=error.what,
-                        remedy="start it again, then repeat the run; what was decided is kept",
+                        remedy="start it again, then repeat the run; decided results are kept",
                     ) from error
             time.sleep(_PAUSE_S)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _REACHED_WITHIN_S: Final = 20
 # A port without a listener (RFC 863's discard): a refused connection shows that packets pass in both directions.
 _PORT: Final = 9
-_KNOCK: Final = f"""\
+_PROBES: Final = f"""\
 import socket, sys, time
 until_s = time.monotonic() + {_REACHED_WITHIN_S}
 for address in sys.argv[1:]:
@@ -51,15 +51,15 @@ def wait_until_reached(containers: Sequence["LabContainer"]) -> None:
         if item.spec.role is Role.NETADMIN and (not item.spec.joins or by_name[item.spec.joins] in ends)
     ]
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda watcher: _knock(watcher, ends), watchers))
+        list(pool.map(lambda watcher: _check_reachable(watcher, ends), watchers))
 
 
-def _knock(watcher: "LabContainer", ends: Sequence["LabContainer"]) -> None:
+def _check_reachable(watcher: "LabContainer", ends: Sequence["LabContainer"]) -> None:
     others = [end for end in ends if end.engine != watcher.engine]
     if not others:
         return
     try:
-        watcher.run(["python3", "-c", _KNOCK, *[end.address() for end in others]])
+        watcher.run(["python3", "-c", _PROBES, *[end.address() for end in others]])
     except LabError as error:
         there = ", ".join(sorted({end.engine.label for end in others}))
         raise LabError(

@@ -79,7 +79,7 @@ class Asks(Protocol):
         """Return the response (LabError: there is none)."""
 
 
-Hear = Callable[[Call, Answered[Any]], object]
+OnCall = Callable[[Call, Answered[Any]], object]
 """A function that is called with each call and its response."""
 
 
@@ -89,17 +89,17 @@ class _Remote:
 
     _interface: type
     _channel: Asks
-    _hear: Hear | None
+    _on_call: OnCall | None
 
     def __getattr__(self, name: str) -> "_Function":
-        return _Function(function=getattr(self._interface, name), channel=self._channel, hear=self._hear)
+        return _Function(function=getattr(self._interface, name), channel=self._channel, on_call=self._on_call)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Function:
     function: Callable[..., Any]
     channel: Asks
-    hear: Hear | None
+    on_call: OnCall | None
 
     def __call__(self, *args: object, **given: object) -> object:
         return self.timed(*args, **given).answer
@@ -107,8 +107,8 @@ class _Function:
     def timed(self, *args: object, **given: object) -> Answered[Any]:
         call = Call.of(self.function, *args, **given)
         answered = self.channel.ask(call)
-        if self.hear is not None:
-            self.hear(call, answered)
+        if self.on_call is not None:
+            self.on_call(call, answered)
         return answered
 
 
@@ -120,9 +120,9 @@ def remote(interface: type[T], channel: Asks) -> T:
     return cast("T", _Remote(interface, channel, None))
 
 
-def heard_by(hear: Hear, program: T) -> T:
+def recorded_by(on_call: OnCall, program: T) -> T:
     """Return the same program as an object that also passes each call and response to a function."""
-    return cast("T", replace(cast("Any", program), _hear=hear))
+    return cast("T", replace(cast("Any", program), _on_call=on_call))
 
 
 def timed(function: Callable[P, A], /, *args: P.args, **given: P.kwargs) -> Answered[A]:

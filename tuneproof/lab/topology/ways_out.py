@@ -16,26 +16,26 @@ import json, socket, struct, sys, time
 routes = [line.split() for line in open("/proc/net/route").readlines()[1:]]
 found = {{socket.inet_ntoa(struct.pack("<L", int(route[2], 16))) for route in routes if int(route[2], 16)}}
 names = [line.split()[1] for line in open("/etc/resolv.conf") if line.startswith("nameserver")]
-knocks, asked = [], []
+probes, queries = [], []
 for address in found | set(sys.argv[1:]):
-    knock = socket.socket()
-    knock.setblocking(False)
-    knock.connect_ex((address, 9))
-    knocks.append(knock)
+    probe = socket.socket()
+    probe.setblocking(False)
+    probe.connect_ex((address, 9))
+    probes.append(probe)
 for server in names:
-    ask = socket.socket(socket.AF_INET6 if ":" in server else socket.AF_INET, socket.SOCK_DGRAM)
-    ask.setblocking(False)
+    query = socket.socket(socket.AF_INET6 if ":" in server else socket.AF_INET, socket.SOCK_DGRAM)
+    query.setblocking(False)
     try:
-        ask.sendto(struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + b"\\0" + struct.pack(">2H", 2, 1), (server, 53))
+        query.sendto(struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + b"\\0" + struct.pack(">2H", 2, 1), (server, 53))
     except OSError:
         continue
-    asked.append(ask)
+    queries.append(query)
 time.sleep({_ANSWERS_WITHIN_S})
 neighbours = [line.split() for line in open("/proc/net/arp").readlines()[1:]]
 ways = [line[0] for line in neighbours if int(line[2], 16) & {_COMPLETE} and line[0] in found | set(sys.argv[1:])]
-for ask in asked:
+for query in queries:
     try:
-        answer = ask.recv(65535)
+        answer = query.recv(65535)
     except OSError:
         continue
     if len(answer) > 8 and struct.unpack(">H", answer[6:8])[0]:

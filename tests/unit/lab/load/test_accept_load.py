@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.canned_tools import ab_said
+from tests.support.canned_tools import ab_report
 from tests.support.fake_stage import FakeStage
 from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation, AcceptRecord
 from tuneproof.lab.load.http_load import HttpLoad
@@ -14,7 +14,7 @@ from tuneproof.lab.subject.config import ERROR_LOG_PATH
 
 HTTP = HttpLoad(concurrency=8, requests=4000)
 LOAD = AcceptLoad(load=HTTP)
-ANSWER = ab_said(completed=4000, failed=40, seconds=2.0)
+ANSWER = ab_report(completed=4000, failed=40, seconds=2.0)
 # These lines have the form of nginx's log.
 EMPTY = "2025/11/20 10:00:00 [debug] 31#31: accept() not ready (11: Resource temporarily unavailable)\n"
 OTHERS = (
@@ -83,7 +83,7 @@ def test_a_log_that_cannot_be_emptied_ends_the_trial(tmp_path: Path) -> None:
 
 def test_a_run_without_completed_requests_is_void_and_causes_no_division_by_zero(log: Path) -> None:
     fake = LoggingStage(log, EMPTY * 5)
-    fake.answers["run_tool"] = [ab_said(completed=0, failed=0, seconds=2.0)]
+    fake.answers["run_tool"] = [ab_report(completed=0, failed=0, seconds=2.0)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
     assert observation.empty_accepts_per_request == 5
     assert observation.faults == ("no request was completed",)

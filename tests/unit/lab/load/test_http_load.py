@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from images.client.loadgen import tools
-from tests.support.canned_tools import ab_said, wrk_said
+from tests.support.canned_tools import ab_report, wrk_report
 from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, worker
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
 from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolReport
 
-ANSWER = ab_said(
+ANSWER = ab_report(
     completed=4000,
     failed=40,
     times=AbTimes(
@@ -21,7 +21,7 @@ ANSWER = ab_said(
         total_ms={"p50": 12.0, "p99": 1030.0},
     ),
 )
-WRK_ANSWER = wrk_said(completed=4000, failed=40)
+WRK_ANSWER = wrk_report(completed=4000, failed=40)
 
 
 def stage(answer: ToolReport = ANSWER) -> FakeStage:
@@ -138,14 +138,14 @@ def test_a_worker_that_ended_during_the_load_is_left_out() -> None:
 
 def test_a_run_without_completed_requests_is_void() -> None:
     """A run with at least one completed request counts."""
-    nothing = observed(stage(wrk_said(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
+    nothing = observed(stage(wrk_report(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
-    assert observed(stage(wrk_said(completed=1)), tool=WRK).faults == ()
+    assert observed(stage(wrk_report(completed=1)), tool=WRK).faults == ()
 
 
 def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_recorded() -> None:
     """A page may change between two requests. The names of errors are those of the report."""
-    record = HttpLoad().run(stage(ab_said(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
+    record = HttpLoad().run(stage(ab_report(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
     assert (record.completed, record.failed, record.non_2xx) == (4000, 3, 7)
     assert record.errors == {"receive": 3, "length": 500}
 

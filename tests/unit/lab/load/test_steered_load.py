@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.canned_tools import wrk_said
+from tests.support.canned_tools import wrk_report
 from tests.support.fake_stage import FakeStage, counters
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import WRK, HttpLoad
 from tuneproof.lab.load.observer import Counters, SoftnetFigures
 from tuneproof.lab.load.steered_load import SteeredLoad, SteeredRecord
 
-ANSWER = wrk_said(completed=4000, seconds=1.0)
+ANSWER = wrk_report(completed=4000, seconds=1.0)
 LOAD = SteeredLoad(tool=WRK, concurrency=100, cpus=(0, 1))
 PLAIN = HttpLoad(tool=WRK, concurrency=100)
 

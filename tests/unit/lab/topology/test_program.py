@@ -24,7 +24,7 @@ from tuneproof.lab.protocol.observer import Observer
 from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.protocol.serving import Answers
 from tuneproof.lab.protocol.standin import Standin
-from tuneproof.lab.topology.program import Answered, Call, heard_by, remote, timed
+from tuneproof.lab.topology.program import Answered, Call, recorded_by, remote, timed
 
 FUNCTIONS = {
     f"{program.__name__}.{name}": (program, function)
@@ -148,7 +148,7 @@ def test_a_program_has_exactly_the_methods_of_its_protocol() -> None:
 def test_a_listener_gets_each_call_with_its_response() -> None:
     calls: list[tuple[str, Any]] = []
     program = remote(Loadgen, Channel())
-    heard_by(lambda call, answered: calls.append((call.function, answered.answer)), program).gaps(0.5)
+    recorded_by(lambda call, answered: calls.append((call.function, answered.answer)), program).gaps(0.5)
     program.release()
     assert calls == [("gaps", GAPS)]
 
