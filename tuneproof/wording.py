@@ -70,8 +70,8 @@ def mid_sentence(text: str) -> str:
 
 def each_once(words: Iterable[str]) -> str:
     """Join items for a sentence, without repetitions: ``1.22, 1.26 and 1.30``."""
-    told = list(dict.fromkeys(words))
-    return " and ".join([", ".join(told[:-1]), *told[-1:]] if len(told) > 1 else told)
+    unique = list(dict.fromkeys(words))
+    return " and ".join([", ".join(unique[:-1]), *unique[-1:]] if len(unique) > 1 else unique)
 
 
 def close_to(word: str, names: Iterable[str]) -> str:

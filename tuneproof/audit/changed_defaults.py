@@ -90,8 +90,8 @@ def _places_without(change: Change, facts: Facts, newer: Facts) -> Iterator[tupl
         for server in _servers_without(change.directive, facts):
             http = server.around("http")
             is_for_all = http is not None and http.span is not None and change.directive != "ssl_protocols"
-            is_said = http is not None and any(one.setting(change.directive) for one in http.all("server"))
-            place = http if http is not None and is_for_all and not is_said else server
+            is_in_servers = http is not None and any(one.setting(change.directive) for one in http.all("server"))
+            place = http if http is not None and is_for_all and not is_in_servers else server
             yield place, place
 
 

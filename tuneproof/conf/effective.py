@@ -68,12 +68,12 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     if inheritance is Inheritance.NEVER:
         levels = list(_with_its_location(block, name)) if name in ANSWERS else levels[:1]
     together = next((names for names in _TOGETHER if name in names), frozenset({name}))
-    decides = next((level for level in levels if _said(level, together)), None)
+    decides = next((level for level in levels if _named(level, together)), None)
     passed = levels if decides is None else levels[: levels.index(decides)]
     is_open = any(map(_is_open, passed))
     if decides is None:
         return Effective(statements=(), origin=Origin.UNKNOWN if is_open else Origin.DEFAULT, default=default)
-    statements, merged = _merged(levels, name, version) if name in _MERGED_BY else (_said(decides, {name}), ())
+    statements, merged = _merged(levels, name, version) if name in _MERGED_BY else (_named(decides, {name}), ())
     # A list may continue in a missing part; any other directive would be refused if it occurred twice.
     is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
     if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
@@ -102,7 +102,7 @@ def _with_its_location(block: Block, name: str) -> Iterator[Block]:
             return
 
 
-def _said(level: Block, names: frozenset[str] | set[str]) -> tuple[Statement, ...]:
+def _named(level: Block, names: frozenset[str] | set[str]) -> tuple[Statement, ...]:
     return tuple(statement for statement in level.own if statement.name in names)
 
 
@@ -113,7 +113,7 @@ def _merged(
     if not levels:
         return (), ()
     level, *outer = levels
-    said = _said(level, {name})
+    said = _named(level, {name})
     mode = effective(level, _MERGED_BY[name], version)
     if mode.value == "off" or (said and mode.value != "merge"):
         return said, (level,)

@@ -28,7 +28,7 @@ class Used:
 
 def used_modules(configuration: Configuration) -> tuple[Used, ...]:
     """Return the packaged modules that a configuration needs, each after the modules that it depends on."""
-    found = [(said, block) for said, block in _said(configuration.main) if said.name not in TABLES]
+    found = [(said, block) for said, block in _directives(configuration.main) if said.name not in TABLES]
     loads = [(said, module_in(said.value)) for said, _ in found if isinstance(said, Statement) and _loads(said)]
     used = {module.name: Used(module=module, said=said, is_loaded=True) for said, module in loads if module}
     for said, block in found:
@@ -43,7 +43,7 @@ def used_modules(configuration: Configuration) -> tuple[Used, ...]:
 def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
     """Yield the directives of other modules that no ``load_module`` in the files adds."""
     loaded = {module_in(said.value) for said in configuration.main.local(_LOADING)}
-    for said, block in _said(configuration.main):
+    for said, block in _directives(configuration.main):
         is_own = said.name in TABLES or rows_of(said.name)
         if not is_own and module_of(said.name, in_stream="stream" in block.path) not in loaded - {None}:
             yield said
@@ -51,7 +51,7 @@ def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
 
 def unpackaged(configuration: Configuration) -> Iterator[str]:
     """Yield the directives that neither nginx nor a packaged module has, with their places, in words."""
-    for said, block in _said(configuration.main):
+    for said, block in _directives(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
         # nginx's documentation also has directives from its commercial subscription, and from separate modules.
         is_known = bool(rows_of(said.name)) or module_of(said.name, in_stream="stream" in block.path) is not None
@@ -59,13 +59,13 @@ def unpackaged(configuration: Configuration) -> Iterator[str]:
             yield f"{_shown(said)} ({said.file}:{said.line})"
 
 
-def _said(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
+def _directives(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
     """Yield directives with their block, except those in tables and in other modules' blocks."""
     yield from ((said, block) for said in block.own)
     for inner in block.blocks:
         yield inner, block
         if rows_of(inner.name) and inner.name not in TABLES:
-            yield from _said(inner)
+            yield from _directives(inner)
 
 
 def _loads(said: Statement | Block) -> bool:

@@ -182,7 +182,7 @@ def read_configuration(source: Source) -> Configuration:
         unseen=tuple(dict.fromkeys(reader.unseen)),
         is_fragment=any(fragments),
         includes=reader.includes,
-        filled=tuple({one.written: one for said in _said(main) for one in said.filled}.values()),
+        filled=tuple({one.written: one for said in _statements(main) for one in said.filled}.values()),
     )
 
 
@@ -196,18 +196,18 @@ def is_given(at: Statement | Block) -> bool:
     return all(one.is_given for one in at.filled)
 
 
-def _said(block: Block) -> Iterator[Statement | Block]:
+def _statements(block: Block) -> Iterator[Statement | Block]:
     """Yield every directive and every block of a block, in no particular order."""
     yield from block.own
     for inner in block.blocks:
         yield inner
-        yield from _said(inner)
+        yield from _statements(inner)
 
 
 def filled_in(source: Source, configuration: Configuration) -> Source:
     """Return a template with its placeholders replaced by the values; any other configuration unchanged."""
     texts = dict(configuration.texts)
-    found = {(said.file, said.span.start): said for said in _said(configuration.main) if said.filled and said.span}
+    found = {(one.file, one.span.start): one for one in _statements(configuration.main) if one.filled and one.span}
     for file, start in sorted(found, reverse=True):
         said = found[file, start]
         end = said.span.end if said.span is not None else start

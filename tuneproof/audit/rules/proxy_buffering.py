@@ -77,8 +77,8 @@ def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
     """Return the changes to smaller buffers; the rest of a response goes to a file, as by default."""
     kind, block = proxied.target.kind, proxied.target.block
-    first_said = block.setting(f"{kind}_buffer_size")
-    first = size_bytes(first_said.value) if first_said else _PAGE_BYTES
+    buffer_size = block.setting(f"{kind}_buffer_size")
+    first = size_bytes(buffer_size.value) if buffer_size else _PAGE_BYTES
     each = min(first or _PAGE_BYTES, _MOST_FIRST_BYTES)
     wanted = {
         f"{kind}_buffer_size": nginx_size(each),

@@ -96,7 +96,7 @@ class _Connection:
     waits_since_ns: int
     last_ns: int
     flights: int = 1  # flights of Initial packets, since the beginning or the Retry
-    heard: bool = False  # whether the client knows the server's connection ID
+    knows_server_id: bool = False  # whether the client knows the server's connection ID
     answered: bool = False
     established: bool = False
     retried: bool = False
@@ -114,7 +114,7 @@ class _Connection:
         elif header.kind in {_INITIAL, _UNKNOWN}:
             # After a Version Negotiation, a client may continue with a known version.
             self.is_known = self.is_known or header.kind == _INITIAL
-            self.heard = self.heard or header.destination_id != self.first_id
+            self.knows_server_id = self.knows_server_id or header.destination_id != self.first_id
             self.flights += time_ns - self.last_ns >= _FLIGHT_NS
         self.last_ns = time_ns
 
@@ -133,7 +133,7 @@ class _Connection:
 
     def counts(self) -> dict[str, bool]:
         """Return whether this connection belongs to each count of its service, by the count's name."""
-        answered = self.answered or self.established or (self.heard and not self.retried)
+        answered = self.answered or self.established or (self.knows_server_id and not self.retried)
         waited = self.flights >= FLIGHTS and self.last_ns - self.waits_since_ns >= _WAITED_NS
         silent = (waited or self.unreachable) and not answered and not self.negotiated
         return {
@@ -184,7 +184,7 @@ class QuicReader:
             return False
         if header is None and payload[0] & _LONG:
             # Truncated inside its header: it may use the server's own connection ID.
-            known.heard = True
+            known.knows_server_id = True
         else:
             known.sends(header, time_ns)
         return known.is_known
