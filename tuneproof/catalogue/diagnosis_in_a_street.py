@@ -110,7 +110,7 @@ def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
     return replace(quiet, plan=replace(quiet.plan, street_to=asked[0] if asked else FILES_BACKEND.name))
 
 
-def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Tally:
+def identified(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Tally:
     """Return whether nginx's files show only the cause that was built, and captures elsewhere show no other cause."""
     names = [cause.value for cause in causes]
     right = list(observation.found) == names and set(observation.found_from_outside) <= set(names)
@@ -123,7 +123,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
         sentence=sentence,
         source="nginx under high concurrency drops SYNs (2020): where is it lost?",
         arms=(name,),
-        effect=lambda block: is_told(block[name], DIAGNOSES_IN_A_STREET[name]),
+        effect=lambda block: identified(block[name], DIAGNOSES_IN_A_STREET[name]),
         effect_name="right diagnoses, with no wrong one from the other captures",
         scale=Scale.SHARE,
         threshold=demand.right_share if demand else _MORE_OFTEN_THAN_NOT,

@@ -50,12 +50,12 @@ def _kept(rig: Rig) -> int:
     return rig.sockets().others.get("ESTAB", 0)
 
 
-def _failed(rig: Rig, became: Mapping[str, tuple[Connection, ...]], asked: int) -> Figures:
+def _failed(rig: Rig, results: Mapping[str, tuple[Connection, ...]], asked: int) -> Figures:
     """Count the 502s of each kind; the trial is void unless all other requests got a 200."""
-    for kind, connections in became.items():
+    for kind, connections in results.items():
         failed, answered = statuses(connections, 502), statuses(connections, 200)
         rig.must(failed + answered == asked, f"{failed} 502s and {answered} 200s for {asked} requests of {kind}")
-    return {figure: statuses(became[kind], 502) for figure, kind in FIGURES.items()}
+    return {figure: statuses(results[kind], 502) for figure, kind in FIGURES.items()}
 
 
 def asked_in_turn(
@@ -66,8 +66,8 @@ def asked_in_turn(
     def script(rig: Rig) -> Figures:
         _play(rig, *replies)
         with rig.before(FAIL_TIMEOUT_S, RETRIED):
-            became = rig.flows(*(_flow(kind, ASKED, body_bytes) for kind in SERVERS))
-        return _told(rig, dict(zip(SERVERS, became, strict=True)))
+            results = rig.flows(*(_flow(kind, ASKED, body_bytes) for kind in SERVERS))
+        return _figures(rig, dict(zip(SERVERS, results, strict=True)))
 
     return script
 
@@ -75,18 +75,18 @@ def asked_in_turn(
 def asked_after_pauses(rig: Rig) -> Figures:
     """Send requests one after the other, each only after the timeout at which nginx closes its idle connections."""
     _play(rig, Reply(answers=1))
-    became: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
+    results: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
     for _ in range(ASKED):
         for kind, connections in zip(SERVERS, rig.flows(*(_flow(kind, 1) for kind in SERVERS)), strict=True):
-            became[kind] += connections
+            results[kind] += connections
         rig.wait_until(lambda: not _kept(rig), "did not close its connections")
-    return _told(rig, became)
+    return _figures(rig, results)
 
 
-def _told(rig: Rig, became: Mapping[str, tuple[Connection, ...]]) -> Figures:
+def _figures(rig: Rig, results: Mapping[str, tuple[Connection, ...]]) -> Figures:
     received = _received(rig)
     repeated = sum(max(received[kind] - ASKED, 0) for kind in SERVERS if kind.startswith("post"))
-    return {**_failed(rig, became, ASKED), "tries": received.total(), "repeated_posts": repeated}
+    return {**_failed(rig, results, ASKED), "tries": received.total(), "repeated_posts": repeated}
 
 
 def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
@@ -106,8 +106,8 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
             asked = rig.flows(*(_flow(kind, len(servers)) for kind, servers in SERVERS.items()))
             for servers, connections in zip(SERVERS.values(), asked, strict=True):
                 rig.ok(connections, requests=len(servers))
-            became = rig.flows_behind_stopped_workers(*(_flow(kind, 1) for kind in SERVERS), then=end)
-            for kind, connections in zip(SERVERS, became, strict=True):
+            results = rig.flows_behind_stopped_workers(*(_flow(kind, 1) for kind in SERVERS), then=end)
+            for kind, connections in zip(SERVERS, results, strict=True):
                 raced[kind] += connections
         answered = statuses(raced["post_one"], 200)
         return {**_failed(rig, raced, ROUNDS), "answered_posts_share": answered / ROUNDS}

@@ -49,10 +49,10 @@ def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
     return script
 
 
-def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int:
+def failed(asked: Iterable[Flow], results: Iterable[Iterable[Connection]]) -> int:
     """Return how many requests did not get a status below 400; clients that stay do not need a response."""
     count = 0
-    for flow, connections in zip(asked, became, strict=True):
+    for flow, connections in zip(asked, results, strict=True):
         statuses = [answer.status for answer in answers_of(connections)]
         answered = sum(0 < status < _FIRST_ERROR for status in statuses)
         count += (len(statuses) if flow.stays else flow.connections * flow.requests) - answered
@@ -61,26 +61,26 @@ def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int
 
 def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
     """Send requests; clients that stay leave once all others have been answered and nginx is idle."""
-    with rig.standing(*provocation.asks, port=provocation.port) as became:
+    with rig.standing(*provocation.asks, port=provocation.port) as results:
         if any(flow.stays for flow in provocation.asks):
             rig.rest()
     rig.rest()
-    return rig.error_log(), failed(provocation.asks, became)
+    return rig.error_log(), failed(provocation.asks, results)
 
 
 def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
     """Let clients stay until nginx has ended their connections."""
-    with rig.standing(*provocation.asks) as became:
+    with rig.standing(*provocation.asks) as results:
         rig.wait_until(lambda: not rig.sockets().local.get("ESTAB"), "did not end its connections")
     rig.rest()
-    return rig.error_log(), failed(provocation.asks, became)
+    return rig.error_log(), failed(provocation.asks, results)
 
 
 def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
     """Send requests while the worker is stopped, so that it receives all of them in one loop iteration."""
-    became = rig.flows_behind_stopped_workers(*provocation.asks)
+    results = rig.flows_behind_stopped_workers(*provocation.asks)
     rig.rest()
-    return rig.error_log(), failed(provocation.asks, became)
+    return rig.error_log(), failed(provocation.asks, results)
 
 
 def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
@@ -107,9 +107,9 @@ def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
 
     def trial(rig: Rig, provocation: Provocation, _row: str) -> Went:
         rig.kill_workers(signal)
-        became = rig.flows(*provocation.asks)
+        results = rig.flows(*provocation.asks)
         rig.rest()
-        return rig.error_log(), failed(provocation.asks, became)
+        return rig.error_log(), failed(provocation.asks, results)
 
     return trial
 

@@ -77,10 +77,10 @@ def downloads(action: Action) -> Script:
     )
 
     def script(rig: Rig) -> Figures:
-        with rig.standing(flow) as became:
+        with rig.standing(flow) as results:
             action(rig)
-        rig.must(statuses(became[0], 200) == DOWNLOADS, "not all downloads began")
-        return _cut(sum(not answer.complete for answer in answers_of(became[0])), of=DOWNLOADS)
+        rig.must(statuses(results[0], 200) == DOWNLOADS, "not all downloads began")
+        return _cut(sum(not answer.complete for answer in answers_of(results[0])), of=DOWNLOADS)
 
     return script
 
@@ -109,13 +109,14 @@ def idle(action: Action, *, asked: int) -> Script:
 
     def script(rig: Rig) -> Figures:
         flow = Flow(connections=CLIENTS, requests=asked, path=PAGE, then=(Step.STAY, Step.ASK))
-        with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
+        with rig.standing(flow, Flow(path=PAGE, close=True)) as results:
             rig.rest()
             action(rig)
-        before = [answer for one in became[0] for answer in one.answers[:asked]]
+        before = [answer for one in results[0] for answer in one.answers[:asked]]
         rig.must(sum(answer.status == 200 for answer in before) == CLIENTS * asked, "earlier requests failed")  # noqa: PLR2004 - OK
-        told = sum(answer.says_close for answer in answers_of(became[0]))
-        return {**_lost(CLIENTS * (asked + 1) - statuses(became[0], 200), of=CLIENTS), "told_share": told / CLIENTS}
+        announced = sum(answer.says_close for answer in answers_of(results[0]))
+        lost = _lost(CLIENTS * (asked + 1) - statuses(results[0], 200), of=CLIENTS)
+        return {**lost, "told_share": announced / CLIENTS}
 
     return script
 
@@ -123,11 +124,12 @@ def idle(action: Action, *, asked: int) -> Script:
 def half_asked(rig: Rig) -> Figures:
     """Send half a request before a reload, and the rest afterwards."""
     flow = Flow(connections=CLIENTS, path=PAGE, head_bytes=HALF_A_HEAD, then=(Step.STAY, Step.ASK))
-    with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
+    with rig.standing(flow, Flow(path=PAGE, close=True)) as results:
         rig.rest()
         reload(rig)
-    told = sum(answer.says_close for answer in answers_of(became[0])) / CLIENTS
-    return {**_lost(CLIENTS - statuses(became[0], 200), of=CLIENTS), "told_share": told, "untold_share": 1 - told}
+    announced = sum(answer.says_close for answer in answers_of(results[0])) / CLIENTS
+    lost = _lost(CLIENTS - statuses(results[0], 200), of=CLIENTS)
+    return {**lost, "told_share": announced, "untold_share": 1 - announced}
 
 
 def load(action: Action, *, keeps: bool) -> Script:
@@ -140,12 +142,12 @@ def load(action: Action, *, keeps: bool) -> Script:
 
     def script(rig: Rig) -> Figures:
         old = _workers(rig)
-        with rig.standing(flow) as became:
+        with rig.standing(flow) as results:
             action(rig)
-        answers = list(answers_of(became[0]))
+        answers = list(answers_of(results[0]))
         lost = sum(not answer.complete for answer in answers)
         # A client without a connection sends no request.
-        lost += sum(bool(one.error) and not one.answers for one in became[0])
+        lost += sum(bool(one.error) and not one.answers for one in results[0])
         new = sum(bool(answer.worker) and answer.worker not in old for answer in answers)
         rig.must(lost + new >= CLIENTS, "the load ended too early")
         return {**_lost(lost, of=CLIENTS), "by_new_workers": new}
@@ -165,7 +167,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
         old = _workers(rig)
         rig.rest()
         flow = Flow(connections=QUEUED, path=PAGE, requests=0, then=(Step.STAY, Step.ASK))
-        with rig.stopped_workers() as go_on, rig.standing(flow) as became:
+        with rig.stopped_workers() as go_on, rig.standing(flow) as results:
             rig.wait_until(lambda: _queued(rig) == QUEUED, f"did not queue {QUEUED} connections")
             if edit:
                 rig.edit(edit)
@@ -173,7 +175,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
             go_on()
             rig.until_they_leave(old)
             rig.rest()
-        return _lost(QUEUED - statuses(became[0], 200), of=QUEUED)
+        return _lost(QUEUED - statuses(results[0], 200), of=QUEUED)
 
     return script
 

@@ -29,7 +29,7 @@ _BLOCK: Final = "proxy_pass https://encrypted;"
 _TO_UPSTREAM: Final = f"proxy_ssl_protocols {_VERSIONS}; proxy_set_header Connection close;"
 
 
-def _said(rig: Rig) -> int:
+def _yes_answers(rig: Rig) -> int:
     """Send many requests; return how often the upstream answers 204 (yes). All others must get a 200 (no)."""
     done = rig.flow(Flow(connections=REQUESTS, at_once=1, close=True))
     yes, no = statuses(done, 204), statuses(done, 200)
@@ -39,12 +39,12 @@ def _said(rig: Rig) -> int:
 
 def _sessions(rig: Rig) -> Figures:
     """Count the handshakes that do not resume a session."""
-    return {"full_handshakes": REQUESTS - _said(rig)}
+    return {"full_handshakes": REQUESTS - _yes_answers(rig)}
 
 
 def _groups(rig: Rig) -> Figures:
     """Count the handshakes by key-exchange group."""
-    yes = _said(rig)
+    yes = _yes_answers(rig)
     return {"classic_handshakes": REQUESTS - yes, "post_quantum_share": yes / REQUESTS}
 
 

@@ -54,13 +54,13 @@ def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
     def script(rig: Rig) -> Figures:
         rig.backend().play((Reply(),))
         waiting = Flow(connections=CLIENTS, says=upload, head_bytes=head_bytes + sent_bytes, then=(Step.STAY,))
-        with rig.standing(waiting) as became:
+        with rig.standing(waiting) as results:
             seen, _sent = rig.steady(lambda: (rig.backend().seen(), rig.counters()["Tcp.OutSegs"]))
         return {
             "backend_connections": seen.open_connections,
             "held_back_share": 1 - seen.connections / CLIENTS,
-            "continue_share": statuses(became[0], 100) / CLIENTS,
-            "rejected_share": sum(answer.status >= _HTTP_ERROR for answer in answers_of(became[0])) / CLIENTS,
+            "continue_share": statuses(results[0], 100) / CLIENTS,
+            "rejected_share": sum(answer.status >= _HTTP_ERROR for answer in answers_of(results[0])) / CLIENTS,
         }
 
     return script
@@ -71,9 +71,9 @@ def too_large(rig: Rig) -> Figures:
     before = rig.counters()["Tcp.ActiveOpens"]
     upload = chunked(3 * LIMIT_BYTES)
     waiting = Flow(connections=CLIENTS, says=upload, head_bytes=_SENT_BYTES, then=(Step.STAY, Step.ASK))
-    with rig.standing(waiting) as became:
+    with rig.standing(waiting) as results:
         connects = rig.steady(lambda: rig.counters()["Tcp.ActiveOpens"]) - before
-    rejected = statuses(became[0], 413)
+    rejected = statuses(results[0], 413)
     rig.must(rejected == CLIENTS, f"{rejected} of {CLIENTS} uploads were answered by 413")
     return {"reached_share": connects / CLIENTS}
 
@@ -113,9 +113,9 @@ def paused(rig: Rig) -> Figures:
     """Let clients pause once in an upload, for longer than client_body_timeout; count those that fail."""
     rig.backend().play((Reply(),))
     pausing = Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, then=(Step.STAY, Step.ASK))
-    with rig.standing(pausing) as became:
+    with rig.standing(pausing) as results:
         rig.wait(1.5 * SLOW_STALLED_AFTER_MS / 1000)
-    return {"failed_share": 1 - statuses(became[0], 200) / CLIENTS}
+    return {"failed_share": 1 - statuses(results[0], 200) / CLIENTS}
 
 
 def to_two_peers(rig: Rig) -> Figures:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.exchanged import answered
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage
-from tuneproof.catalogue.diagnosis_in_a_street import ADVICE, DIAGNOSES_IN_A_STREET, GONE, is_told, street_scenario
+from tuneproof.catalogue.diagnosis_in_a_street import ADVICE, DIAGNOSES_IN_A_STREET, GONE, identified, street_scenario
 from tuneproof.catalogue.differential_diagnosis import NINE_IN_TEN
 from tuneproof.catalogue.recorded import Recorded, RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
@@ -43,7 +43,7 @@ def test_any_other_finding_is_wrong(arm: str) -> None:
     wrong += [seen((other,)) for other in others]
     wrong += [seen(causes, (other,)) for other in others]
     wrong += [seen(())] if causes else []
-    assert {is_told(observation, causes) for observation in wrong} == {WRONG}
+    assert {identified(observation, causes) for observation in wrong} == {WRONG}
 
 
 def test_background_traffic_reaches_the_subjects_backend_in_every_arm() -> None:
