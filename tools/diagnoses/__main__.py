@@ -68,10 +68,10 @@ def outcome(given: Set, causes: tuple[str, ...]) -> str:
     return "wrong" if causes else "nothing"
 
 
-def counted(told: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
+def counted(diagnosed: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
     """Return how often a diagnosis was right, found nothing, or was wrong, by cause, place and completeness."""
     counts: dict[tuple[str, str, bool], Counter[str]] = defaultdict(Counter)
-    for given, causes in told.items():
+    for given, causes in diagnosed.items():
         counts[given.arm, given.view, not given.missing][outcome(given, causes)] += 1
     return [
         {"built": arm, "captured": view, "whole": whole, **{name: outcomes[name] for name in OUTCOMES}}
@@ -79,13 +79,13 @@ def counted(told: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
     ]
 
 
-def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
+def table(diagnosed: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
     """Yield the counts as lines, then the causes that were wrong, or not found although the set was complete."""
     yield f"{'built':24}{'captured':18}{'':16}" + "".join(f"{name:>9}" for name in OUTCOMES)
-    for row in counted(told):
+    for row in counted(diagnosed):
         kind = "whole" if row["whole"] else "a file missing"
         yield f"{row['built']:24}{row['captured']:18}{kind:16}" + "".join(f"{row[name]:9}" for name in OUTCOMES)
-    for given, causes in told.items():
+    for given, causes in diagnosed.items():
         if outcome(given, causes) == "wrong" or (outcome(given, causes) == "nothing" and not given.missing):
             without = f" without {given.missing}" if given.missing else ""
             yield f"{given.folder} by {given.view}{without}: {', '.join(causes) or 'nothing'}"
@@ -102,13 +102,13 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     given = [each for each in sets(chosen.results) if not (chosen.whole and each.missing)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        told = dict(zip(given, pool.map(found, given, chunksize=8), strict=True))
-    sys.stdout.write("\n".join(table(told)) + "\n")
+        diagnosed = dict(zip(given, pool.map(found, given, chunksize=8), strict=True))
+    sys.stdout.write("\n".join(table(diagnosed)) + "\n")
     if chosen.json:
         results = load(chosen.results)
-        document = {"measured": run_line(results, [cell.id for cell in results.cells]), "sets": counted(told)}
+        document = {"measured": run_line(results, [cell.id for cell in results.cells]), "sets": counted(diagnosed)}
         chosen.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return int(any(outcome(given, causes) == "wrong" for given, causes in told.items()))
+    return int(any(outcome(given, causes) == "wrong" for given, causes in diagnosed.items()))
 
 
 if __name__ == "__main__":

@@ -117,5 +117,5 @@ def _measured(cell: Cell) -> str:
         is_majority = cell.threshold == MAJORITY and effect.count in (0, effect.of)
         return f"{format_number(effect.count or 0)} of {format_number(effect.of)}" if is_majority else outcome(cell)
     name, _, variants = effect.name.rpartition(", ")
-    is_said = name and before_and_after(cell) and " ÷ " in variants
-    return f"{plain(name if is_said else effect.name)}: {outcome(cell)}"
+    has_both_values = name and before_and_after(cell) and " ÷ " in variants
+    return f"{plain(name if has_both_values else effect.name)}: {outcome(cell)}"

@@ -47,8 +47,8 @@ def _explained(log: str) -> str:
     with tempfile.NamedTemporaryFile(prefix="tuneproof-") as pasted:
         path = Path(pasted.name)
         path.write_text(log, encoding="utf-8")
-        told = explain([Source(name="standard input", path=path)])
-    return render_text(told.found, told.diagnosis, told.messages, width=_COLUMNS, color=False)
+        explained = explain([Source(name="standard input", path=path)])
+    return render_text(explained.found, explained.diagnosis, explained.messages, width=_COLUMNS, color=False)
 
 
 def _printed(command: str) -> str:

@@ -41,7 +41,7 @@ def page(generator: Generator) -> str:
     audit = audited(generator)
     lines = judged(generator.nginx_conf(), audit)
     numbers = Counter(line.status for line in lines)
-    told = ", ".join(f"{numbers[status]} {status.value}" for status in Status)
+    totals = ", ".join(f"{numbers[status]} {status.value}" for status in Status)
     parts = [
         f"# {generator.name}: its nginx.conf, line by line",
         "\n".join(_about(generator)),
@@ -49,7 +49,7 @@ def page(generator: Generator) -> str:
         *_measured(generator),
         *_further(audit),
         "## Line by line",
-        f"{count(len(lines), 'directive')}: {told}. {_OWN}",
+        f"{count(len(lines), 'directive')}: {totals}. {_OWN}",
         "\n".join([*head(("line", "in", "directive", "what is known")), *(_row(line, generator) for line in lines)]),
     ]
     return "\n\n".join(parts) + "\n"
@@ -89,20 +89,20 @@ def _further(audit: Audit) -> Iterator[str]:
     if not wanted:
         return
     yield "What `./lab audit` says of it, with patches; the figures are of the catalogue's own configurations:"
-    told = []
+    items = []
     for _, group in groupby(wanted, key=lambda one: (one.state, one.claim)):
         ones = list(group)
         places = ", ".join(str(line) for line in sorted({one.at.line for one in ones}))
         lines = f"line{'s' if ',' in places else ''} {places}"
-        told.append(f"- {lines}: {_advice(ones[0], audit.facts.version)}")
-    yield "\n".join(told)
+        items.append(f"- {lines}: {_advice(ones[0], audit.facts.version)}")
+    yield "\n".join(items)
 
 
 def _row(one: Judged, generator: Generator) -> str:
     # The part above has the reason and the remedy for each change.
-    told = [_advice(advised, generator.nginx, why=advised.state in _QUIET) for advised in one.advised]
-    told += [_verdict(claim.scenario, claim.claim, generator.nginx) for claim in one.claims]
-    return row([str(one.line), _code(one.within), _code(one.text), "<br>".join(told) or one.status.value])
+    parts = [_advice(advised, generator.nginx, why=advised.state in _QUIET) for advised in one.advised]
+    parts += [_verdict(claim.scenario, claim.claim, generator.nginx) for claim in one.claims]
+    return row([str(one.line), _code(one.within), _code(one.text), "<br>".join(parts) or one.status.value])
 
 
 def _code(text: str) -> str:

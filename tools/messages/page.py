@@ -71,8 +71,8 @@ def verdicts_of(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]
 
 def _index(rows: Iterable[Message]) -> str:
     lines = ["| words | answer | a problem? |", "|---|---|---|"]
-    told = [(shown(words), row) for row in rows for words in row.words[:_MOST_WORDS]]
-    for words, row in sorted(told, key=lambda each: re.sub(r"\W", "", each[0]).lower()):
+    pairs = [(shown(words), row) for row in rows for words in row.words[:_MOST_WORDS]]
+    for words, row in sorted(pairs, key=lambda each: re.sub(r"\W", "", each[0]).lower()):
         cell = words.replace("|", "\\|")
         lines.append(f"| `{cell}` | [{row.name}](#{_anchor(row.name)}) | {row.problem.value} |")
     return "\n".join(lines) + "\n"
@@ -117,8 +117,8 @@ def _paragraphs(row: Message) -> Iterator[str]:
 def _verdicts(row: Message, verdicts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for claim, by_version in verdicts.items():
         if claim == f"{row.id}_appears" or claim.endswith(f"_ends_{row.id}"):
-            told = ", ".join(f"{version} {verdict}" for version, verdict in sorted(by_version.items()))
-            yield f"- `{claim}`: {told}"
+            results = ", ".join(f"{version} {verdict}" for version, verdict in sorted(by_version.items()))
+            yield f"- `{claim}`: {results}"
 
 
 def _code(text: str) -> str:
