@@ -156,22 +156,22 @@ def _in_flights(client: Client, path: str) -> protocol.Http3Connection:
             is_asked = True
         client.send()
         trips += 1
-        if not _hears(client):
+        if not _process_datagrams(client):
             raise CannotDoError(f"nothing came after {trips} flights")
     return _ended([client], round_trips=trips)[0]
 
 
-def _hears(client: Client) -> bool:
+def _process_datagrams(client: Client) -> bool:
     """Process the server's datagrams until it waits; return whether there were any."""
-    until_s, heard = time.monotonic() + _TIMEOUT_S, 0
+    until_s, received = time.monotonic() + _TIMEOUT_S, 0
     while time.monotonic() < until_s:
-        heard += (now := client.receive())
+        received += (now := client.receive())
         if client.end:
             raise CannotDoError(f"the connection ended: {client.end}")
         if now:
             until_s = time.monotonic() + _QUIET_S
         time.sleep(_QUIET_S / 20)
-    return heard > 0
+    return received > 0
 
 
 def _ended(

@@ -66,5 +66,5 @@ class _Connection:
             time.sleep(self._asked.pause_s)
             flight = flight[half:]
         self._socket.sendall(flight)
-        told = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _DATA_SEGMENTS_AT + 4)
-        self._hello_packets = int.from_bytes(told[_DATA_SEGMENTS_AT:], "little")
+        tcp_info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _DATA_SEGMENTS_AT + 4)
+        self._hello_packets = int.from_bytes(tcp_info[_DATA_SEGMENTS_AT:], "little")

@@ -35,9 +35,9 @@ table ip tuneproof-entries {{
 """
 
 
-def run(*command: str, told: str = "") -> None:
-    """Run a command with this input; the command must succeed."""
-    subprocess.run([*command], input=told.encode(), check=True, stdout=subprocess.DEVNULL)
+def run(*command: str, stdin: str = "") -> None:
+    """Run a command with this text on standard input; the command must succeed."""
+    subprocess.run([*command], input=stdin.encode(), check=True, stdout=subprocess.DEVNULL)
 
 
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
@@ -48,14 +48,14 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
         if not place.is_loopback:
             run("ip", "address", "replace", f"{place}/32", "dev", "lo")
         rules.append(f"        tcp dport {int(port)} dnat to {place}:{int(there)}")
-    run("nft", "-f", "-", told=_ENTRIES.format(rules="\n".join(rules)))
+    run("nft", "-f", "-", stdin=_ENTRIES.format(rules="\n".join(rules)))
 
 
 def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
     """Give the role's link this many further addresses of its subnet, so that one machine acts as many clients."""
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
-    run("ip", "-batch", "-", told="".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found))
+    run("ip", "-batch", "-", stdin="".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found))
     return tuple(found)
 
 
@@ -63,10 +63,10 @@ def lead_addresses(addresses: Sequence[str], to: str) -> None:
     """Redirect what this namespace sends to some IPv4 addresses to another one, and to some IPv6 ones to itself."""
     checked = [ipaddress.ip_address(address) for address in addresses]
     batch = "".join(f"address replace {address}/128 dev lo\n" for address in checked if address.version == _IPV6)
-    run("ip", "-batch", "-", told=batch)
+    run("ip", "-batch", "-", stdin=batch)
     led = ", ".join(str(address) for address in checked if address.version != _IPV6)
     if led:
-        run("nft", "-f", "-", told=_RULES.format(addresses=led, to=ipaddress.IPv4Address(to)))
+        run("nft", "-f", "-", stdin=_RULES.format(addresses=led, to=ipaddress.IPv4Address(to)))
 
 
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
@@ -85,7 +85,7 @@ def interface_network(interface: str) -> ipaddress.IPv4Interface:
     """Return an interface's IPv4 address with its subnet (OSError: there is no such interface, or no address)."""
     command = ["ip", "-json", "-4", "address", "show", "dev", interface]
     shown = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-    for told in json.loads(shown or "[]"):
-        for address in told.get("addr_info", ()):
+    for link in json.loads(shown or "[]"):
+        for address in link.get("addr_info", ()):
             return ipaddress.IPv4Interface(f"{address['local']}/{address['prefixlen']}")
     raise OSError(f"{interface} has no IPv4 address")

@@ -160,7 +160,7 @@ class _Points:
                 self._raw.append((now_s, bytes_, frames))
         return before_s < self._end_s
 
-    def told(self) -> list[list[int]]:
+    def result(self) -> list[list[int]]:
         """Return the points as :func:`watch` does; none if nothing arrived in the window."""
         if not self._raw:
             return []
@@ -186,7 +186,7 @@ def _watch(counter: Counter, *, seconds: float) -> list[list[int]]:
     points = _Points(counter, seconds=seconds)
     while points.look():
         time.sleep(_PAUSE_S)
-    return points.told()
+    return points.result()
 
 
 def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[int]]:
@@ -198,7 +198,7 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
         watching = True
         while connection.recv_into(buffer, _READ_BYTES, socket.MSG_TRUNC):
             watching = watching and points.look()
-    return points.told()
+    return points.result()
 
 
 def _flood(out: socket.socket, *, seconds: float, rate_bytes_per_s: float, payload_bytes: int) -> None:

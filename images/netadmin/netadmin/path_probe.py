@@ -44,7 +44,7 @@ def answer_probes(port: int) -> None:
     with _udp(port) as probes, closing(Sink(port + 1)) as sink, socket.create_server(("", port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
-        with control, control.makefile("rw", encoding="ascii") as talk:
+        with control, control.makefile("rw", encoding="ascii") as stream:
             control.settimeout(_WAIT_S)
             while True:
                 readable, _, _ = select.select([control, probes], [], [], _WAIT_S)
@@ -53,10 +53,10 @@ def answer_probes(port: int) -> None:
                 if probes in readable:
                     arrivals.append(_send_back(probes))
                     continue
-                line = talk.readline()
+                line = stream.readline()
                 if not line:
                     return
-                _tell(talk, _obey(json.loads(line), arrivals=arrivals, sink=sink, leader=leader))
+                _send(stream, _obey(json.loads(line), arrivals=arrivals, sink=sink, leader=leader))
 
 
 def probe_path(asked: ProbePath) -> PathSeen:
@@ -65,24 +65,24 @@ def probe_path(asked: ProbePath) -> PathSeen:
     with (
         closing(Sink(asked.own_port or asked.port + 1)) as sink,
         _connect(asked.address, asked.port) as control,
-        control.makefile("rw", encoding="ascii") as talk,
+        control.makefile("rw", encoding="ascii") as stream,
     ):
         with _udp(0) as probes:
             probes.connect((asked.address, asked.port))
             late, back = _send_probes(probes, asked, packets=asked.packets)
-            _tell(talk, {"do": "tell"})
+            _send(stream, {"do": "tell"})
             # The other agent reports when it has sent back all probes that it has received: a busy one is late, but
             # loses nothing.
-            there = _hear(talk)["arrivals"]
+            there = _receive(stream)["arrivals"]
             _, stragglers = _send_probes(probes, asked, packets=0)
         if egress := asked.loads.get("egress"):
-            _tell(talk, {"do": "watch", **asdict(egress)})
+            _send(stream, {"do": "watch", **asdict(egress)})
             load(asked.address, asked.port + 1, **asdict(egress))
-            arrived["egress"] = _points(_hear(talk)["arrived"])
+            arrived["egress"] = _points(_receive(stream)["arrived"])
         if ingress := asked.loads.get("ingress"):
-            _tell(talk, {"do": "load", "port": sink.port, **asdict(ingress)})
+            _send(stream, {"do": "load", "port": sink.port, **asdict(ingress)})
             arrived["ingress"] = _points(watch(sink, **asdict(ingress)))
-            _hear(talk)
+            _receive(stream)
     back += stragglers
     return PathSeen(sent=asked.packets, late=tuple(late), there=_points(there), back=tuple(back), loads=arrived)
 
@@ -101,21 +101,21 @@ def _obey(order: dict[str, Any], *, arrivals: list[list[int]], sink: Sink, leade
 
 
 def _send_back(probes: socket.socket) -> list[int]:
-    packet, told, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
+    packet, ancillary, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
     number, sent_ns, _ = _PROBE.unpack_from(packet)
     probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
     # Several may be waiting: the reason is the same as above.
     time.sleep(_BREATH_S)
-    return [number, (_arrived_ns(told) - sent_ns) // 1000]
+    return [number, (_arrived_ns(ancillary) - sent_ns) // 1000]
 
 
-def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
+def _arrived_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
     """Return when a packet arrived from the link, on CLOCK_MONOTONIC.
 
     CLOCK_REALTIME, the kernel's clock for this, is read first: an interruption between the two clocks makes the packet
     late, never early.
     """
-    stamps = [data for level, kind, data in told if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS)]
+    stamps = [data for level, kind, data in ancillary if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS)]
     if not stamps:
         raise OSError("the kernel gives no time of arrival for a probe")
     seconds, nanoseconds = _TIMESPEC.unpack(stamps[0])
@@ -131,7 +131,7 @@ def _send_probes(
     All of them are sent, and all answers are read, however late this process is: a machine that pauses loses no probe.
     """
     padding = bytes(asked.payload_bytes - _PROBE.size)
-    began_s = sent_s = heard_s = time.monotonic()
+    began_s = sent_s = received_s = time.monotonic()
     late: list[int] = []
     back: list[tuple[int, int, int]] = []
     number = 0
@@ -142,15 +142,15 @@ def _send_probes(
         while len(late) < packets and (late_s := now_s - began_s - len(late) * asked.interval_s) >= 0:
             late.append(int(late_s * 1_000_000))
         hurried_s = max(began_s + number * asked.interval_s, sent_s + asked.interval_s / _HURRY)
-        due_s = hurried_s if number < packets else max(sent_s, heard_s) + asked.linger_s
+        due_s = hurried_s if number < packets else max(sent_s, received_s) + asked.linger_s
         if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
             number += 1
             sent_s = now_s
         elif select.select([probes], [], [], max(0.0, due_s - now_s))[0]:
-            packet, told, _, _ = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
-            arrived_ns = _arrived_ns(told)
-            heard_s = now_s
+            packet, ancillary, _, _ = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
+            arrived_ns = _arrived_ns(ancillary)
+            received_s = now_s
             found, sent_ns, sent_back_ns = _PROBE.unpack_from(packet)
             back.append((found, (arrived_ns - sent_back_ns) // 1000, (arrived_ns - sent_ns) // 1000))
         elif number == packets:
@@ -185,14 +185,14 @@ def _connect(address: str, port: int) -> socket.socket:
             return control
 
 
-def _tell(talk: IO[str], message: dict[str, Any]) -> None:
-    talk.write(f"{json.dumps(message)}\n")
-    talk.flush()
+def _send(stream: IO[str], message: dict[str, Any]) -> None:
+    stream.write(f"{json.dumps(message)}\n")
+    stream.flush()
 
 
-def _hear(talk: IO[str]) -> dict[str, Any]:
-    line = talk.readline()
+def _receive(stream: IO[str]) -> dict[str, Any]:
+    line = stream.readline()
     if not line:
         raise ConnectionError("the answering agent went away")
-    heard: dict[str, Any] = json.loads(line)
-    return heard
+    message: dict[str, Any] = json.loads(line)
+    return message

@@ -197,7 +197,7 @@ Errand = Callable[[str], Awaitable[None]]
 
 
 async def _machine() -> tuple[Errand, ...]:
-    run("nft", "-f", "-", told=firewall(side="dport"))
+    run("nft", "-f", "-", stdin=firewall(side="dport"))
     run("ip", "route", "replace", f"{METADATA_ADDRESS}/32", "dev", ROLE_LINK)
     for answer, port in ((_greet, SSH_PORT), (_query, DATABASE_PORT)):
         _KEPT.append(await asyncio.start_server(answer, port=port, family=socket.AF_INET))
@@ -214,7 +214,7 @@ async def _provider() -> tuple[Errand, ...]:
 
 
 async def _strangers() -> tuple[Errand, ...]:
-    run("nft", "-f", "-", told=firewall(side="sport"))
+    run("nft", "-f", "-", stdin=firewall(side="sport"))
     return (_scan, _log_in, _look_up, _try_ipv6)
 
 

@@ -91,7 +91,7 @@ class Wire:
             )
         _plumb("lay")
         self._listen(_READY_WITHIN_S)
-        self._say({"join": True})
+        self._send({"join": True})
         self._listen(_READY_WITHIN_S)
         return time.monotonic() - began_s
 
@@ -103,7 +103,7 @@ class Wire:
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Call the process inside; see guest.py (WireError: the wire has ended, or the call failed)."""
-        self._say(question)
+        self._send(question)
         answer = self._listen(_ANSWER_WITHIN_S)
         if "error" in answer:
             raise WireError(f"inside the wire: {answer['error']}")
@@ -121,7 +121,7 @@ class Wire:
             self._kernel.communicate()
             self._kernel = None
 
-    def _say(self, question: Mapping[str, Any]) -> None:
+    def _send(self, question: Mapping[str, Any]) -> None:
         kernel = self._living()
         try:
             kernel.stdin.write(json.dumps(question).encode() + b"\n")  # type: ignore[union-attr] # a pipe

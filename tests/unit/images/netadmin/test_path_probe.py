@@ -264,7 +264,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
     watched = load_path._Points(readings, seconds=3.0, segment_bytes=segment_bytes)  # type: ignore[arg-type] # reads alike
     while rows and watched.look():
         pass
-    assert watched.told() == points
+    assert watched.result() == points
 
 
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
