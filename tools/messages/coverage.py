@@ -17,7 +17,7 @@ ANY: Final = None
 _ENOUGH: Final = 10  # a match of so many characters is not a coincidence
 Shape = tuple[str | None, ...]
 _LETTER: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]|<any>")
-# What nginx appends to a format: errno or OpenSSL's words, what it is doing, circumstances, a place.
+# What nginx appends to a format: errno or OpenSSL's words, what it is doing, context, a place.
 _ADDED: Final = re.compile(r" \((?:\d+: |SSL: |<reason>).*| while .*|<end>.*|, (?:client|resolver).*| in <place>.*")
 
 

@@ -1,7 +1,7 @@
 """The causes of differential_diagnosis amid other traffic, and two more: refused connections, and clients that leave.
 
-While each load runs, there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses
-packets, as in a capture on a real machine.
+While each load runs, there are scans, ssh, DNS, a metadata service, refused connection attempts over IPv6, and a
+database that loses packets, as in a capture on a real machine.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ REFUSED: Final = arm(
     Subject(name="dead-upstream", config=SubjectConfig(upstream=f"{FILES_BACKEND.name}:{_NOBODY_LISTENS}")),
     HttpLoad(concurrency=4, requests=200),
 )
-# The two further captures also use CPU time of the backend and the client: a Python backend would soon be as late as
+# Captures at the client and the backend use their CPU time, too: a Python backend would soon be as slow as the stalled
 # nginx.
 PROMPT_BACKEND: Final = Backend(name="prompt", kind=STATIC)
 LONG_STALL: Final = arm(
@@ -111,7 +111,7 @@ def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
 
 
 def identified(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Tally:
-    """Return whether nginx's files show only the cause that was built, and captures elsewhere show no other cause."""
+    """Return whether nginx's files lead only to the cause that the lab created, and captures elsewhere to no other."""
     names = [cause.value for cause in causes]
     right = list(observation.found) == names and set(observation.found_from_outside) <= set(names)
     return Tally.yes(when=right)

@@ -1,4 +1,4 @@
-"""The reuseport stall: its subjects, arms and claims, declared before anything is measured.
+"""The reuseport stall: its nginx containers, variants and claims, declared before any measurement.
 
 Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its repost. The article pins two workers to
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
@@ -41,8 +41,8 @@ CONTROL_THRESHOLD: Final = 5.0
 TURN_BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * SMALLEST_RMEM_BYTES
 
 STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.02, settle_s=0.0, measure_s=0.02)
-# Receive buffers grow within some milliseconds where no link is shaped. With 0.02 and with 0.05 s a loop iteration
-# read 7.1 MB from the largest buffers, and 124 and 122 kB from the smallest (eight labs' medians of 12 blocks each).
+# Receive buffers grow within a few milliseconds if no link is shaped. With 0.02 and with 0.05 s, a loop iteration read
+# 7.1 MB from the largest buffers, and 124 and 122 kB from the smallest (medians of 12 rounds in each of eight labs).
 SETTLE_S: Final = 0.02
 ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=SETTLE_S, measure_s=0.45, counts_turns=True)
 # Of the receive buffers between the default and the smallest one, only the order matters.
@@ -68,9 +68,9 @@ def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
     """
     if default_max_bytes < SMALLEST_RMEM_BYTES << DOSES:
         raise PreconditionError(
-            f"tcp_rmem's default maximum is {default_max_bytes} bytes here: too little to shrink in {DOSES} steps",
+            f"tcp_rmem's default maximum is {default_max_bytes} bytes: too small for {DOSES} different buffer sizes",
             where=TCP_RMEM,
-            remedy="run where the kernel's default is some megabytes, as it usually is",
+            remedy="run on a host where the kernel's default is a few megabytes, as is usual",
         )
     step = (SMALLEST_RMEM_BYTES / default_max_bytes) ** (1 / (DOSES - 1))
     between = [round(default_max_bytes * step**index) for index in range(1, DOSES - 1)]

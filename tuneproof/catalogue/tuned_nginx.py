@@ -1,7 +1,7 @@
-"""An article's whole recipe compared with nginx's and the kernel's defaults: which of its promises are true?
+"""An article's settings for sockets and queues, compared with older kernels' defaults: which promises are true?
 
 Source: "nginx under high concurrency drops SYNs" (2020): 20 000 requests per second became 40 000, and time-outs
-disappeared.
+disappeared. The article also spreads interrupts across CPUs and keeps memory free; the lab does neither.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
 
 def arm(name: str, config: SubjectConfig, load: HttpLoad = LOAD, **sysctls: str) -> Arm[HttpObservation]:
-    """Return the arm of an nginx with these sysctls, named without dots."""
+    """Return the arm of an nginx with these sysctls: ``somaxconn`` and ``syn_backlog``."""
     names = {"somaxconn": "net.core.somaxconn", "syn_backlog": "net.ipv4.tcp_max_syn_backlog"}
     return Arm(
         name=name,

@@ -21,7 +21,7 @@ _FOR_QUIC: Final = "TLSv1.3"
 
 
 def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the error message for each server of a complete configuration that lacks something for its TLS."""
+    """Yield nginx's error for each server that lacks something it needs for TLS; the configuration must be complete."""
     if any(said.name.endswith("_certificate") and said.name not in known() for said, _ in main.everything()):
         # Other modules have their own certificates.
         return
@@ -70,9 +70,9 @@ def _of_socket(socket: Socket) -> Iterator[Problem]:
 
 
 def _request_for_tls(server: Block, context: str, version: tuple[int, ...]) -> tuple[Statement | None, str]:
-    """Return the directive with which a server itself asks for TLS, and nginx's name for it.
+    """Return the directive that enables TLS for a server itself, and nginx's name for it.
 
-    A ``listen`` of http{} does so for its socket.
+    A ``listen`` in http{} enables TLS for its socket.
     """
     listen = next((one for one in server.local("listen") if "ssl" in one.args), None)
     if listen is not None and context != "http":

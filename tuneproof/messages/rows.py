@@ -4,7 +4,7 @@ A row has the wordings of one message. In them, ``<name>`` stands for any text, 
 for digits, ``<n+>`` for a number above zero, ``<function>`` for a function that reads or writes a connection.
 ``(111: Connection refused)`` is a Linux error number with glibc's words; other systems have another number, and musl
 and Windows other words: if either is the same, the row matches. ``<end>`` is the beginning of nginx's own list of
-circumstances (", client: ..."), or the line's end.
+context (", client: ..."), or the line's end.
 """
 
 import tomllib

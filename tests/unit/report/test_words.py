@@ -87,7 +87,7 @@ def test_a_measured_effect_and_its_limit_are_worded_for_the_claims_form(
     assert (measured(of), limit(of)) == (shown, must_lie)
 
 
-def test_a_cell_without_an_effect_is_worded_for_readers_of_the_table() -> None:
+def test_a_cell_without_an_effect_is_shown_as_nothing_or_as_the_placeholder() -> None:
     assert (measured(unsupported()), limit(unsupported()), outcome(unsupported())) == ("", "", "")
     assert (measured(unsupported(), nothing="none"), outcome(unsupported(), nothing="-")) == ("none", "-")
 

@@ -7,38 +7,38 @@ from tuneproof.explain.parse.message_counts import MessageCounts
 from tuneproof.messages.patterns import find_cut_of_all, find_one
 
 CLIENT: Final = ", client: "
-"""Begins the circumstances of a message about a request."""
+"""Begins the context (client, server, request, ...) that nginx appends to a message about a request."""
 NEVER_PRINTED: Final = frozenset({"debug", "info", "notice"})
 """ngx_log_error_core() does not write messages below warn to the terminal."""
-# NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer line is not from nginx.
+# nginx truncates its lines to 2048 bytes (NGX_MAX_ERROR_STR).
 LONGEST: Final = 4096
-"""Characters of a line beyond these are not read."""
+"""Only this many characters of a line are read."""
 # Where people break a message: the end of one line, and the beginning of the next.
 _GOES_ON: Final = ((")", "while "), (" failed", "("), (" while", ""))
-# How circumstances continue, after a comma or within quotes.
+# How the context continues, after a comma or within quotes.
 _FURTHER: Final = re.compile(r"(?:[^,]{0,500}, )?(?:server|request|subrequest|upstream|host|referrer|login): |HTTP/\d")
-# How mails and forums begin a quoted line.
+# How e-mails and forums mark a quoted line.
 _QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
-# A whole circumstance: only requests contain blanks.
+# A complete field of the context: only requests contain spaces.
 _WHOLE: Final = re.compile(
     r', (?:(?:sub)?request: "[^"]*"|(?:upstream|host|referrer|login): "[^" ]*")(?:, |$)|, server: [^", ]+, [a-z]+: '
 )
-# The last circumstance, except for a referrer.
+# The last field of the context, except for a referrer.
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 6
-# How many lines may follow before a row matches, and how often this may fail in one log.
+# How many lines may follow before a known message matches, and how often this may fail in one log.
 _MOST_UNFOUND: Final = 2
 _MOST_FAILURES: Final = 1_000
 # The number of a connection, if the first line ended right after it.
 _NUMBER: Final = re.compile(r"\A\*\d+ ")
 _REQUEST: Final = re.compile(r"\S+ - |\s*\{|nginx: ")
-# Output of applications has its own line ends; nginx's circumstances follow the last one.
+# Applications' output contains line breaks; nginx appends its context after the last line.
 _STDERR: Final = 'FastCGI sent in stderr: "'
 _OF_SEVERAL_LINES: Final = (_STDERR, "lua ", "[lua] ", "failed to run ", "js ")
 _MOST_LINES: Final = 100
 # PHP writes the error that ends a script after the script's warnings.
 _PHP_STOPPED: Final = re.compile(r"(?:PHP message: )?PHP (?:Fatal|Parse) error")
-_CIRCUMSTANCES: Final = re.compile(r", client: [^,\s]{1,64}, server: ")
+_CONTEXT: Final = re.compile(r", client: [^,\s]{1,64}, server: ")
 
 
 class Begun(NamedTuple):
@@ -57,14 +57,14 @@ class JoinedMessages:
 
     def __init__(self, counts: MessageCounts) -> None:
         self._counts = counts
-        self._cut = NONE  # a message that may continue in the next line
-        self._wholes: tuple[str, ...] = ()  # what it may be with the lines after it, the likeliest first
-        self._is_found = False  # whether a row matches or begins with the likeliest
-        self._is_known = False  # whether a row matches it whole, so that only circumstances may follow
-        self._glue: str | None = None  # what joins its lines: a blank, or "" if a terminal wrapped it; None if unknown
+        self._cut = NONE  # a message that may continue on the next line
+        self._wholes: tuple[str, ...] = ()  # its possible texts with the lines after it, the likeliest first
+        self._is_found = False  # whether a known message matches the likeliest text, or begins with it
+        self._is_known = False  # whether a known message matches all of it, so that only the context may follow
+        self._glue: str | None = None  # what joins its lines: a space, or "" if a terminal wrapped it; None if unknown
         self._wrapped = 0  # how many lines followed
-        self._failures = 0  # number of messages that the lines after them did not continue
-        self._open = NONE  # a message with several lines, up to the one with its circumstances
+        self._failures = 0  # number of messages for which the next lines turned out not to be continuations
+        self._open = NONE  # a message with several lines, up to the one with its context
         self._lines = 0  # how many lines it has so far
 
     def add(self, begun: Begun, times: int) -> None:
@@ -80,7 +80,7 @@ class JoinedMessages:
             self._counts.add(message, level=level, at=at, times=times)
 
     def goes_on(self, line: str) -> bool:
-        """Tell whether a line belongs to the message before."""
+        """Tell whether a line belongs to the previous message."""
         return self._is_wrapped(line) or self._closes(line)
 
     def end(self) -> None:
@@ -94,12 +94,12 @@ class JoinedMessages:
         self._cut, self._open, self._wrapped, self._glue = NONE, NONE, 0, None
 
     def _closes(self, line: str) -> bool:
-        """Tell whether a line ends a message with several lines; in between are traces, and other requests."""
+        """Tell whether a line ends a message with several lines; traces and other requests' lines may come before."""
         message, level, at = self._open
         if not message:
             return False
         self._lines += 1
-        found = _CIRCUMSTANCES.search(line) if CLIENT in line and _REQUEST.match(line) is None else None
+        found = _CONTEXT.search(line) if CLIENT in line and _REQUEST.match(line) is None else None
         if message.startswith(_STDERR) and _PHP_STOPPED.match(line) is not None:
             message = f"{_STDERR}{line[: found.start() if found is not None else LONGEST].rstrip()}"
             self._open = Begun(message, level, at)
@@ -111,7 +111,7 @@ class JoinedMessages:
 
     @staticmethod
     def _may_go_on(message: str, level: str) -> bool:
-        """Tell whether a message may continue in the next line: wrapped by hand, or by a terminal anywhere."""
+        """Tell whether a message may continue on the next line: wrapped by hand, or by a terminal anywhere."""
         if message.endswith(tuple(end for end, _ in _GOES_ON)):
             return True
         if CLIENT in message:
@@ -123,7 +123,7 @@ class JoinedMessages:
         )
 
     def _is_wrapped(self, line: str) -> bool:
-        """Tell whether a line seems to continue the message; later lines may show that it did."""
+        """Tell whether a line seems to continue the message; if not, later lines may still show that it did."""
         if not self._cut.message or self._wrapped >= _MOST_WRAPPED:
             return False
         more = line[:LONGEST].rstrip("\r\n")
@@ -132,7 +132,7 @@ class JoinedMessages:
         if not more.strip() or _REQUEST.match(more):
             return False
         if CLIENT in self._wholes[0]:
-            goes_on = self._has_circumstances(more)
+            goes_on = self._has_context(more)
         else:
             is_hopeless = not self._is_found and self._failures >= _MOST_FAILURES
             goes_on = not is_hopeless and self._has_words(more, is_quoted=quote is not None)
@@ -143,7 +143,7 @@ class JoinedMessages:
         return goes_on
 
     def _glues(self, own: str, more: str, *, is_quoted: bool) -> list[str]:
-        """Return what may join a line to the words before it, the likeliest first."""
+        """Return what may join a line to the text before it, the likeliest first."""
         whole = self._wholes[0]
         at_blank = any(whole.endswith(end) and own.startswith(goes_on) for end, goes_on in _GOES_ON)
         if at_blank or (self._is_known and CLIENT in f"{whole} {own}" and CLIENT not in f"{whole}{more}"):
@@ -153,7 +153,7 @@ class JoinedMessages:
         return [" ", ""] if is_quoted else ["", " "]
 
     def _has_words(self, more: str, *, is_quoted: bool) -> bool:
-        """Tell whether a line continues a message before its circumstances; mails wrap quoted lines at blanks."""
+        """Tell whether a line continues a message before its context; e-mail programs wrap quoted lines at spaces."""
         level, own = self._cut.level, more.strip(" \t")
         glues = self._glues(own, more, is_quoted=is_quoted)
         wholes = [
@@ -170,8 +170,8 @@ class JoinedMessages:
             self._is_found, self._is_known = bool(found), bool(known)
         return bool(found)
 
-    def _has_circumstances(self, more: str) -> bool:
-        """Tell whether a line continues a message within its circumstances."""
+    def _has_context(self, more: str) -> bool:
+        """Tell whether a line continues a message within its context."""
         (whole, *_), own = self._wholes, more.strip(" \t")
         if _ENDS in whole:
             return False

@@ -22,7 +22,7 @@ _SERIOUS: Final = frozenset({"error", "crit", "alert", "emerg"})
 _CLIENT: Final = ", client: "
 _SUBREQUEST: Final = '", subrequest: "'
 _UDP_CLIENT: Final = ", udp client: "
-_CIRCUMSTANCES: Final = re.compile(
+_CONTEXT: Final = re.compile(
     r", (?:udp )?client: ([^,\s]{1,64})(?: using starttls)?(?:, server: ([^,\"]{0,200}))?"
     r'(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
@@ -72,7 +72,7 @@ class Unknown:
     """Messages at level error or above without a row."""
 
     number: int = 0
-    examples: tuple[str, ...] = ()  # the first three that differ before their circumstances
+    examples: tuple[str, ...] = ()  # the first three that differ before their context
 
 
 class _Count:
@@ -108,8 +108,8 @@ class _Count:
         self.codes: dict[str, int] = {}
 
     def add_names(self, row: str, message: str, end: int, times: int) -> None:
-        """Count the names in a message; ``end``: where its circumstances begin, or -1."""
-        match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
+        """Count the names in a message; ``end``: where its context begins, or -1."""
+        match = _CONTEXT.match(message, end) if end >= 0 else None
         if match is not None:
             client, server, method, uri = match.groups()
             _more(self.clients, client, times)
@@ -134,7 +134,7 @@ class _Count:
 
 
 def _end_of_words(message: str) -> int:
-    """Return where a message's circumstances begin, or -1; a quoted URI or path may look like them."""
+    """Return where a message's context (client, server, ...) begins, or -1; a quoted URI or path may look like it."""
     first = end = message.find(_CLIENT)
     while end >= 0 and message.count('"', 0, end) % 2:
         end = message.find(_CLIENT, end + 1)
@@ -160,10 +160,10 @@ class MessageCounts:
 
     def __init__(self) -> None:
         self._counts: dict[str, _Count] = {}
-        # The row of a message, by its level and its words up to the circumstances: most messages are of a few kinds.
+        # The row of a message, by its level and its words up to the context: most messages are of a few kinds.
         self._rows: dict[tuple[str, str, bool, bool], tuple[str, str]] = {}
         self._unknown = 0
-        self._examples: dict[str, str] = {}  # by the words up to the circumstances
+        self._examples: dict[str, str] = {}  # by the words up to the context
 
     def add(self, message: str, *, level: str, at: str, times: int = 1) -> None:
         """Count a message, which is given without its time, level and process.

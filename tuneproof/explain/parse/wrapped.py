@@ -166,14 +166,12 @@ def _of_parsed(value: Mapping[str, Any]) -> str | None:
     stamp = f"{at[1].replace('-', '/')} {at[2]} " if at is not None else ""
     if ", client: " not in message:
         quoted = {"request", "upstream", "host", "referrer"}
-        circumstances = (
+        context = (
             (name, value[name])
             for name in ("client", "server", "request", "upstream", "host", "referrer")
             if isinstance(value.get(name), str) and (name != "host" or "client" in value)
         )
-        message += "".join(
-            f', {name}: "{text}"' if name in quoted else f", {name}: {text}" for name, text in circumstances
-        )
+        message += "".join(f', {name}: "{text}"' if name in quoted else f", {name}: {text}" for name, text in context)
     return f"{stamp}[{level}] 0#0: {message}"
 
 

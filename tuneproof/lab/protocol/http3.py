@@ -1,7 +1,7 @@
 """The functions of the HTTP/3 and post-quantum TLS clients; images/http3/http3 implements them.
 
-Each connection has its own UDP socket. It counts as lost after several probes (RFC 9002, section 6.2.4) without an
-answer, and not after a fixed time, since the pauses follow the measured round-trip time.
+Each connection has its own UDP socket. A connection counts as lost after several unanswered probes in a row (RFC 9002,
+section 6.2.4), not after a fixed time, since the time between probes depends on the measured round-trip time.
 """
 
 from dataclasses import dataclass
@@ -44,8 +44,8 @@ class Http3Flow:
     path: str = "/"
     at_once: bool = False  # whether a connection makes its requests at the same time; otherwise one after the other
     new_port: bool = False
-    """Whether each continues from another UDP port after its first request, like one behind an address translation that
-    has forgotten it.
+    """Whether each continues from another UDP port after its first request, like a client behind a NAT that has dropped
+    its mapping.
     """
 
 
@@ -55,7 +55,7 @@ class TlsRequest:
 
     path: str = "/"
     post_quantum: bool = True  # whether the client offers X25519MLKEM768 with a key, as OpenSSL 3.5 does
-    mtu_bytes: int = 1500  # of the path: the longest IPv4 packet that it sends and announces
+    mtu_bytes: int = 1500  # of the path: the client sends no longer IPv4 packet, and announces this limit
     pause_s: float = 0.0  # between the two halves of the ClientHello; 0 sends it at once
 
 
@@ -65,7 +65,7 @@ class TlsSeen:
 
     hellos: int  # ClientHellos: a second one answers a HelloRetryRequest (RFC 8446, section 4.1.4)
     hello_bytes: int  # of the first, with the header of its record
-    hello_packets: int  # packets with data in which the first left
+    hello_packets: int  # data packets that carried the first ClientHello
     status: int  # of the response; 0 if the server closed or reset the connection
 
 

@@ -37,7 +37,7 @@ class Words(Call):
 
 
 class Supervisor:
-    """Starts and stops nginx in a subject."""
+    """Starts and stops nginx in an nginx container."""
 
     def __init__(self, channel: Asks, *, name: str) -> None:
         self._channel = channel
@@ -52,11 +52,17 @@ class Supervisor:
         return self._ask("test", configuration)
 
     def start(self, configuration: str, *, library: str = "") -> None:
-        """Start nginx, with a preloaded library if given, until its sockets listen (LabError, with its message)."""
+        """Start nginx, with a preloaded library if given, and wait until its sockets listen.
+
+        Raises LabError: nginx did not start; contains its message.
+        """
         self._do(f"nginx does not start with {configuration}", "start", configuration, *filter(None, [library]))
 
     def edit(self, expression: str) -> None:
-        """Change the running nginx's configuration with sed(1) for the next reload (LabError, with its message)."""
+        """Change the running nginx's configuration with sed(1) for the next reload.
+
+        Raises LabError: sed failed; contains its message.
+        """
         self._do(f"cannot edit with {expression}", "edit", expression)
 
     def stop(self) -> None:

@@ -130,7 +130,7 @@ BIG = (
 
 
 def wrapped(*breaks: tuple[str, str]) -> list[str]:
-    """Return the lines of a message with line ends where each pair of texts has them."""
+    """Return the lines of a message with line breaks where each pair of texts has them."""
     text = f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}"
     for whole, broken in breaks:
         text = text.replace(whole, broken)
@@ -168,9 +168,9 @@ def wrapped(*breaks: tuple[str, str]) -> list[str]:
         "wrapped by a terminal",
         "wrapped within its words",
         "wrapped twice",
-        "wrapped within its circumstances",
+        "wrapped within its context",
         "wrapped before its words",
-        "a name of a circumstance in two lines",
+        "a name in the context in two lines",
         "an address in two lines",
         "a quoted line wrapped by a terminal",
         "capitals",
@@ -274,8 +274,8 @@ def test_a_start_message_in_both_outputs_counts_once(lines: list[str], number: i
     assert known["upstream_host_not_found_at_start"] == number
 
 
-def test_a_message_of_several_lines_has_its_circumstances_on_the_last_line() -> None:
-    """PHP's and Lua's traces contain line ends; in a container's output, other requests may be in between."""
+def test_a_message_of_several_lines_has_its_context_on_the_last_line() -> None:
+    """PHP's and Lua's traces contain line breaks; in a container's output, other requests may be in between."""
     first = '2026/11/26 09:00:01 [error] 7#7: *1 FastCGI sent in stderr: "PHP message: PHP Fatal error:  Uncaught E'
     last = (
         '  thrown in /srv/a.php on line 2" while reading response header from upstream, client: 10.0.0.9, server: shop'
@@ -307,7 +307,7 @@ def test_a_php_error_after_a_warning_is_the_message(prefix: str, trace: list[str
     assert log.messages == 1
 
 
-def test_a_path_that_looks_like_circumstances_is_not_taken_for_them() -> None:
+def test_a_path_that_looks_like_context_is_not_taken_for_it() -> None:
     """The client chooses the path."""
     path = "/srv/a, client: 192.0.2.1, server: other"
     words = f'open() "{path}" failed (2: No such file or directory), client: 10.0.0.9, server: shop'

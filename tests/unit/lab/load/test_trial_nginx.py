@@ -31,7 +31,9 @@ def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pyt
     lab.workers = [*[(busy,)] * 20, (asleep,)]
     readings = [5] * 20 + [7] * 30
     assert rig(lab).steady(lambda: readings.pop(0)) == 7
-    assert len(readings) == 30 - 10, "the first, one while the worker has work, and eight"
+    assert len(readings) == 30 - 10, (
+        "read 7 ten times: first, then while the worker was busy, then eight times while it slept"
+    )
 
 
 def test_loop_iterations_are_recorded_from_now_on_by_the_observers_clock() -> None:
@@ -81,10 +83,13 @@ def test_a_log_is_read_until_it_has_all_lines(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_signal_is_handled_before_the_script_continues() -> None:
     lab = TrialLab()
+    polls = iter([False, True])
+    lab.observer.masters_wait = polls.__next__
     trial = rig(lab)
     trial.edit("s/4/2/")
     trial.signal("HUP")
     assert lab.did == [("edit", "s/4/2/"), "HUP master"]
+    assert list(polls) == [], "at the first poll, the master had not yet handled the signal"
 
 
 def test_the_script_waits_until_old_workers_have_finished_or_are_gone() -> None:

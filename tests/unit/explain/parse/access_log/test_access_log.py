@@ -65,7 +65,7 @@ def test_times_of_several_upstream_servers_are_kept_apart(logged: str, times_s: 
     ids=["empty", "binary", "quote", "not-utf-8"],
 )
 def test_a_broken_request_line_is_still_a_record(logged: str, received: str) -> None:
-    """Nginx escapes a client's bytes: they are decoded, and bytes that are not text stay escaped."""
+    """Nginx escapes a client's bytes: they are decoded, and bytes that are not UTF-8 stay escaped."""
     assert LAB.parse(a_line(request=logged, status="400")).request == received
 
 
@@ -114,12 +114,12 @@ def test_unmatched_lines_are_kept_with_their_number() -> None:
     [f"{a_line()}\r\n", f"\ufeff{a_line()}", f"\xef\xbb\xbf{a_line()}\n", f"{chr(0) * 5000}{a_line()}"],
     ids=["crlf", "byte-order-mark", "as-latin-1", "hole-of-copytruncate"],
 )
-def test_line_ends_byte_order_marks_and_nuls_are_removed(line: str) -> None:
+def test_line_endings_byte_order_marks_and_nuls_are_removed(line: str) -> None:
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
 def test_a_summary_shows_the_stall_in_the_article() -> None:
-    """It has three 499s without times, four truncated 200s and connects of up to 0.48 s; after the remedy, none."""
+    """Three 499s took 0 s, four 200s are truncated, connects take up to 0.48 s; the remedy ends all three."""
     result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
@@ -137,7 +137,7 @@ def test_a_summary_shows_the_stall_in_the_article() -> None:
 
 
 def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
-    """Since the file's size is unknown, the size of most requests counts as complete, per URI without the query.
+    """A URI's complete size (without the query) is that of at least half of its responses, if the file's is unknown.
 
     A page of changing size is never short, and neither is a size that occurs again, such as that of a compressed body.
     If most responses were cut short, as in the article, none looks short.
@@ -170,7 +170,7 @@ def test_short_bodies_are_counted_for_a_limited_number_of_uris_of_limited_length
 
 
 def test_no_durations_are_reported_for_a_log_without_times() -> None:
-    """Missing values are None, and a 499 of unknown duration does not count as one without time."""
+    """Missing values are None, and a 499 of unknown duration does not count as one that took 0 s."""
     line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
     result = summary([line], line_format=COMBINED)
     assert (result.client_closed_499, result.closed_499_without_time, result.retried_requests) == (1, None, None)
@@ -199,8 +199,8 @@ def test_workers_are_summarised_separately_up_to_a_limit() -> None:
     assert (len(result.workers), result.requests) == (256, 300)
 
 
-def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
-    """Each server's time counts; the backend's own time is that of the server that answered."""
+def test_a_retried_request_counts_each_servers_times_and_the_last_servers_processing_time() -> None:
+    """Each server's connect time counts; the processing time is that of the server that answered."""
     result = summary([a_line(rt="0.400", uct="0.100, 0.200", uht="-, 0.250", urt="0.100, 0.260")])
     assert result.retried_requests == 1
     assert result.connect_time_s == distribution([0.1, 0.2])
@@ -223,9 +223,9 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
             "client_time_s",
             [7.9],
         ),
-        # A response that fits into the socket does not wait for its client; limit_req may have prolonged the request.
+        # A response that fits into the send buffer does not wait for the client; limit_req may have delayed it.
         ([a_line(bytes=size, **SLOW) for size in ("16384", "16385", "-")], "client_time_s", [7.9, 7.9]),
-        # What the client sends, or reads slowly, is not the upstream's time.
+        # Time that the client takes to send or to read does not count as the upstream's.
         (
             [
                 a_line(bytes="16384", **SLOW),
@@ -302,7 +302,7 @@ def test_percentiles_of_a_sample_are_approximate_and_other_figures_exact(count: 
 
 
 def test_figures_are_few_and_show_unknown_values() -> None:
-    """There are at most 25 lines; times that a format lacks are None, not zero."""
+    """There are at most 25 lines; for an empty log, times are None and counts 0."""
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
     shown = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
     assert len(shown) <= 25

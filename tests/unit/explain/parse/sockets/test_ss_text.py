@@ -39,8 +39,8 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         0,
         {"cwnd": 10},
     ),
-    # Newer releases of ss print unknown words; broken ones are ignored.
-    "unknown words": (
+    # Newer releases of ss print unknown fields; malformed fields are ignored.
+    "unknown fields": (
         f"{ESTAB} 10.0.0.2:5 cubic novel:(a,b) rtt:x/y busy:ms skmem:(rb,zz7) cwnd:10",
         0,
         {"cwnd": 10, "rtt_ms": None, "busy_ms": None, "memory": {}},
@@ -77,7 +77,10 @@ def test_a_listener_with_more_connections_than_its_backlog_is_full() -> None:
 
 
 def test_the_state_column_may_be_missing() -> None:
-    """`ss -t state established` omits the column. Only a listener has a wildcard peer; an idle machine has a header."""
+    """`ss -t state established` omits the column. Only a listener has a wildcard peer.
+
+    On an idle machine, ss prints only the header.
+    """
     header = "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
     table = parse(f"{header}0 7 10.0.0.1:80 10.0.0.2:50112\n")
     assert (table.entries[0].state, dict(table.states)) == (None, {"not shown": 1})
