@@ -89,7 +89,7 @@ def test_a_signal_is_handled_before_the_script_continues() -> None:
     trial.edit("s/4/2/")
     trial.signal("HUP")
     assert lab.did == [("edit", "s/4/2/"), "HUP master"]
-    assert list(polls) == [], "at the first poll, the master had not yet handled the signal"
+    assert list(polls) == [], "the master handles the signal by the second poll"
 
 
 def test_the_script_waits_until_old_workers_have_finished_or_are_gone() -> None:
