@@ -44,7 +44,7 @@ class Proven:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _Requested:
     """One of the two versions, as requested."""
 
     version: str
@@ -74,8 +74,8 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Cal
     # SIGTERM then ends the run as Ctrl-C does, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
-        old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")
-        new = _asked(options, source, client, version=new_version, image=options.new_image, option="--to-image")
+        old = _requested(options, source, client, version=old_version, image=options.old_image, option="--from-image")
+        new = _requested(options, source, client, version=new_version, image=options.new_image, option="--to-image")
         probes = probes_of(old.prepared.facts, location=options.location, host=options.host)
         files = upgrade(source, old=old.version, new=new.version)
         report(files)
@@ -120,9 +120,9 @@ def _version(written: str, option: str) -> str:
     return version
 
 
-def _asked(
+def _requested(
     options: argparse.Namespace, source: Source, client: docker.DockerClient, *, version: str, image: str, option: str
-) -> _Asked:
+) -> _Requested:
     own = look_at(client, image, option=option) if image else OwnImage(version=version, main=DEFAULT_MAIN)
     wanted = Wanted(
         configuration=options.configuration,
@@ -132,7 +132,7 @@ def _asked(
         main=own.main,
         host=options.host,
     )
-    return _Asked(version=own.version, image=image, prepared=prepare(wanted, source))
+    return _Requested(version=own.version, image=image, prepared=prepare(wanted, source))
 
 
 def _recorded(options: argparse.Namespace) -> dict[str, Any]:
@@ -160,8 +160,8 @@ def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
     return [compared, "", *differences, "", *void]
 
 
-def _additions(asked: _Asked) -> list[str]:
-    return ["Added for the lab:", *(f"  {line}" for line in asked.prepared.notes), ""] if asked.prepared.notes else []
+def _additions(one: _Requested) -> list[str]:
+    return ["Added for the lab:", *(f"  {line}" for line in one.prepared.notes), ""] if one.prepared.notes else []
 
 
 def _document(found: Compared, seed: int) -> dict[str, Any]:

@@ -201,17 +201,17 @@ def usual_s(rounds: Iterable[Round]) -> float:
 
 def split(of: Round) -> Split:
     """Split the connections in a round at the largest step between their mean times."""
-    asked = sorted((answers for answers in of if answers), key=mean)
+    connections = sorted((answers for answers in of if answers), key=mean)
     steps = [
         ((mean(after) + LATE_S) / (mean(before) + LATE_S), at)
-        for at, (before, after) in enumerate(pairwise(asked), start=1)
+        for at, (before, after) in enumerate(pairwise(connections), start=1)
     ]
     step, at = max(steps, default=(1.0, 0))
-    first_late = at if step >= _STEP else len(asked)
+    first_late = at if step >= _STEP else len(connections)
     return Split(
-        late=tuple(chain.from_iterable(asked[first_late:])),
-        prompt=tuple(chain.from_iterable(asked[:first_late])),
-        late_connections=len(asked) - first_late,
+        late=tuple(chain.from_iterable(connections[first_late:])),
+        prompt=tuple(chain.from_iterable(connections[:first_late])),
+        late_connections=len(connections) - first_late,
     )
 
 

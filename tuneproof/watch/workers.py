@@ -143,7 +143,7 @@ def _container(name: str) -> int:
         )
     for engine in engines:
         try:
-            asked = subprocess.run(
+            inspected = subprocess.run(
                 [engine, "inspect", "--format", "{{.State.Pid}}", "--", name],
                 capture_output=True,
                 text=True,
@@ -152,8 +152,8 @@ def _container(name: str) -> int:
             )
         except subprocess.TimeoutExpired:
             raise CannotRunHereError(f"{engine} does not answer within {_ASKING_S:g} s.") from None
-        if asked.returncode == 0 and asked.stdout.strip() not in {"", "0"}:
-            return int(asked.stdout)
+        if inspected.returncode == 0 and inspected.stdout.strip() not in {"", "0"}:
+            return int(inspected.stdout)
     raise BadInputError(f"There is no running container {name}.", where=", ".join(engines))
 
 
