@@ -52,7 +52,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text with its line ends as they are.
+    """Write a text with its line endings as they are.
 
     BadInputError: The file cannot be written. A new file is removed; an old file keeps its content if the disk is full.
     """

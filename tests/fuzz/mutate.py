@@ -24,7 +24,7 @@ _NUMBERS: Final = (
     *(b"9" * digits for digits in (18, 25, 400, 5_000)),
     *(b"", "\u0663".encode(), "\u00b2".encode()),
 )
-# NULs, invalid UTF-8 (overlong, half of a surrogate pair, cut), and characters that resemble line ends and blanks.
+# NULs, invalid UTF-8 (overlong, half of a surrogate pair, cut), and characters that resemble line breaks and spaces.
 _PIECES: Final = (
     *(b"\0", b"\0" * 4, b"\xff", b"\xff" * 4, b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82", b"\xef\xbb\xbf"),
     *(b"\r", b"\n", b"\r\n", b"\x0b", b"\x1c", b" ", b"\t"),

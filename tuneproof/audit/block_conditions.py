@@ -60,7 +60,7 @@ def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> st
 
 
 def _takes_any_path(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether paths here may contain line ends: neither an exact location nor a regex rules them out."""
+    """Tell whether paths here may contain line breaks: neither an exact location nor a regex rules them out."""
     location = block.around("location")
     if at.name == "rewrite" and _WHOLE_LINE.fullmatch(at.args[0]):
         return False

@@ -222,7 +222,7 @@ def lie(block: Mapping[str, RecordedObservation]) -> float:
 
 
 def resets(block: Mapping[str, RecordedObservation]) -> Tally:
-    """Return whether a stalled nginx sent data to clients that had left, and a healthy nginx did not."""
+    """Return whether a RST followed its sender's FIN on connections to a stalled nginx, but not to a healthy one."""
     stalled, healthy = block[STALL.name].clients_answered_with_reset, block[HEALTHY.name].clients_answered_with_reset
     return Tally.yes(when=bool(stalled) and not healthy)
 

@@ -58,7 +58,7 @@ class Source(ABC):
 
     @abstractmethod
     def text(self, name: str) -> str:
-        """Return a file's text with its original line ends."""
+        """Return a file's text with its original line endings."""
 
     @abstractmethod
     def included(self, pattern: str) -> Sequence[str]:

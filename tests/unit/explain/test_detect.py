@@ -18,7 +18,7 @@ def kind_of(text: str) -> Kind | None:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
 def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
-    """CRLF line ends and a date before a reading do not matter."""
+    """CRLF line endings and a date before a reading do not matter."""
     assert kind_of(SAMPLES[kind]) == kind
     if kind is not Kind.CAPTURE:
         assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind

@@ -54,7 +54,7 @@ _MOST_LAYERS: Final = 3
 # An access log's line in an exported table, after its time: CloudWatch, Loki.
 _CSV_ROW: Final = re.compile(r'[^",\n]{1,60},"(?=[^"]*"")((?:[^"]|"")*+)"')
 
-# nginx's own beginning, anywhere in a line: other programs add columns, labels, keys, and "\n" for line ends.
+# nginx's own beginning, anywhere in a line: other programs add columns, labels, keys, and "\n" for line breaks.
 _BEGINNING: Final = re.compile(
     rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?i:{LEVELS})\] \d+#\d+: "
     rf"|(?:(?<![\w/.-])|(?<=\\n))(?:nginx|angie): \[(?:{LEVELS})\] )"

@@ -17,7 +17,7 @@ STALLED: Final = "STALLED"
 """The end of a download if all downloads together take several times as long as they would one after the other."""
 TIMEOUT: Final = "TIMEOUT"
 
-# Two of the clients' time limits.
+# Twice the clients' time limit: once for the handshakes, and once for the requests.
 _long = lasts(lambda **_: 60.0)
 
 
@@ -61,7 +61,7 @@ class TlsRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class TlsSeen:
-    """The result of that request."""
+    """The result of a TLS request."""
 
     hellos: int  # ClientHellos: a second one answers a HelloRetryRequest (RFC 8446, section 4.1.4)
     hello_bytes: int  # of the first, with the header of its record
@@ -82,7 +82,7 @@ class Http3(Protocol):
 
     @_long
     def go_on(self) -> tuple[Http3Connection, ...]:
-        """Continue to read each to its end, or until it is lost or stalled."""
+        """Continue each download to its end, or until its connection is lost or all stall."""
 
     @_long
     def round_trips(self, address: str, port: int, path: str) -> Http3Connection:

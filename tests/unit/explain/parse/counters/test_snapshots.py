@@ -47,7 +47,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         "x" * 1000 + "\n" + "noise\n" * 99 + NETSTAT,
         [{"labels": ("x" * 200, *["noise"] * 4), "unmatched_lines": 100}],
     ),
-    "line ends of Windows": (proc_net.snapshots, NETSTAT.replace("\n", "\r\n"), [{"IpExt.OutOctets": 278_380_388_465}]),
+    "Windows line endings": (proc_net.snapshots, NETSTAT.replace("\n", "\r\n"), [{"IpExt.OutOctets": 278_380_388_465}]),
     "64 bits": (proc_net.snapshots, "Tcp: A\nTcp: 18446744073709551615\n", [{"counters": {"Tcp.A": 2**64 - 1}}]),
     "nstat leaves out zeros": (
         nstat.snapshots,
