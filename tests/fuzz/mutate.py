@@ -14,17 +14,18 @@ _LONGEST_SLICE: Final = 64
 _LONGEST_NUMBER: Final = 24
 _USUAL: Final = 0.75
 _NUMBER: Final = re.compile(rb"[0-9]{1,24}(?:\.[0-9]{1,12})?")
-# A word, a quoted text, or the content of the innermost brackets.
+# A word, a quoted text, or innermost brackets with their content.
 _TOKEN: Final = re.compile(rb'"[^"\n]{0,200}"|[\w.%$/-]{1,200}|\[[^][{}]{0,500}\]|\{[^][{}]{0,500}\}')
 _VALUES: Final = (b"null", b"true", b"[]", b"{}", b'""', b"[[]]", b"-", b"0")
-# Limits of common number ranges, and texts that float() or int() accept although they are not plain numbers.
+# Limits of common number ranges, and texts that resemble numbers; float() or int() accept some of them.
 _NUMBERS: Final = (
     *b"0 1 99 0001 9999 -1 +1 1_0 007 0x10 0.0 -0.001 .5 65536 2147483648 4294967295 4294967296".split(),
     *b"9223372036854775808 18446744073709551615 18446744073709551616 1e308 1e400 nan inf".split(),
     *(b"9" * digits for digits in (18, 25, 400, 5_000)),
     *(b"", "\u0663".encode(), "\u00b2".encode()),
 )
-# NULs, invalid UTF-8 (overlong, half of a surrogate pair, cut), and characters that resemble line breaks and spaces.
+# NULs, invalid UTF-8 (overlong, half of a surrogate pair, cut), a byte order mark, line breaks, spaces, characters
+# that resemble them, punctuation, and deep nesting.
 _PIECES: Final = (
     *(b"\0", b"\0" * 4, b"\xff", b"\xff" * 4, b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82", b"\xef\xbb\xbf"),
     *(b"\r", b"\n", b"\r\n", b"\x0b", b"\x1c", b" ", b"\t"),

@@ -87,7 +87,7 @@ def reapers(results: Path) -> set[int]:
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
-    """Wait until ``is_true`` returns true; return the time that this took in seconds. TimeoutError: It never did."""
+    """Wait until ``is_true`` returns true; return how many seconds it took (TimeoutError: not within ``within_s``)."""
     began_s = time.monotonic()
     while not is_true():
         if time.monotonic() - began_s > within_s:
@@ -97,7 +97,7 @@ def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
 
 
 def measures_beyond(child: Any, block: int, *, results: Path) -> bool:
-    """Wait until a child's run has finished a round; return False if the run ended before."""
+    """Wait until a child's run has finished round ``block``; return False if the run ends first."""
     while child.poll() is None:
         journals = [path.read_text(encoding="utf-8") for path in results.glob("*/trials.jsonl")]
         if any(f'"block": {block + 1}' in journal for journal in journals):

@@ -20,7 +20,7 @@ _IN_USE: Final = "bind() to {} failed (98: Address already in use)"
 
 @dataclass(frozen=True, kw_only=True)
 class Socket:
-    """An address and port that nginx distinguishes, in the kernel or by the connection's address."""
+    """An address and port with its own servers: a socket in the kernel, or part of a wildcard socket."""
 
     address: Address
     servers: tuple[Block, ...]  # its servers, in the order of the files
@@ -31,11 +31,11 @@ class Socket:
     redefined: tuple[Statement | Block, ...] = ()
     """Its listens (or servers without any) about which nginx has warned since 1.23.4: other listens have other
     PROTOCOLS."""
-    is_bound: bool = True  # whether it exists in the kernel; if not, the socket of all addresses takes its connections
+    is_bound: bool = True  # whether it exists in the kernel; if not, the wildcard socket takes its connections
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters in effect, without protocols, such as "backlog=4096"."""
+        """The parameters of the listen that sets its options, such as "backlog=4096"."""
         return self.options.args[1:] if self.options is not None else ()
 
     @property
@@ -66,7 +66,7 @@ class Sockets:
     """All sockets of a block such as http{}."""
 
     found: tuple[Socket, ...]
-    problems: tuple[Problem, ...]  # why nginx does not start: its first error message
+    problems: tuple[Problem, ...]  # nginx's error message for each listen that it refuses; it stops at the first
     unknown: tuple[Statement, ...] = ()  # listens on host names, which need a resolver
 
     def of(self, server: Block) -> Iterator[Socket]:
@@ -122,7 +122,7 @@ class _Merged:
             self.listens.append(listen.statement)
 
     def _is_redefined(self, listen: Listen) -> bool:
-        """Tell whether nginx warns; it accepts one listen that differs, since others need not repeat the protocols."""
+        """Tell whether nginx warns: it does not if only one listen sets the protocols, which others need not repeat."""
         before, now = self.protocols, listen.protocols
         if now == before:
             is_other = (listen.has_options and self.has_changed) or self.expected not in {None, now}
@@ -144,7 +144,7 @@ class _Port:
     sockets: list[_Merged] = field(default_factory=list)
 
     def bound(self) -> Iterator[Socket]:
-        """Yield the sockets in the order in which nginx binds them; the one for all addresses is last."""
+        """Yield the sockets in the order in which nginx binds them; the wildcard socket is last."""
         wildcards = [one for one in self.sockets if one.address.is_wildcard]
         singles = [one for one in self.sockets if not one.address.is_wildcard]
         for one in sorted(singles, key=lambda one: one.options is None) + wildcards:
@@ -213,7 +213,7 @@ def _problem(statement: Statement | None, server: Block, message: str) -> Proble
 
 
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
-    """Yield the kernel's errors: a socket for all addresses next to one that is bound to a single address.
+    """Yield the kernel's errors: a wildcard socket next to one that is bound to a single address.
 
     Both need SO_REUSEPORT, because nginx listens on each before it binds the next; UDP does not need it.
     """

@@ -50,7 +50,7 @@ class Agent(netadmin.Agent):
         self._segmentation = True
 
     def greet(self) -> links.Greeting:
-        """Return the content of the first line (WireError: no wire could be started then)."""
+        """Return the greeting that was printed at the start (WireError: the wire could not be started)."""
         if self._greeting.error:
             raise WireError(self._greeting.error)
         return self._greeting
@@ -58,7 +58,7 @@ class Agent(netadmin.Agent):
     def shape(self, wanted: links.Impairments, per_packet: Mapping[str, bool]) -> links.Impairments:
         """Shape both directions of the role's link."""
         if self._wire:
-            # Traffic on an unshaped link bypasses the wire, which would cost time and CPU.
+            # Traffic on an unshaped link bypasses the wire: passing through it would cost time and CPU.
             through = any(any(impairment.values()) for impairment in wanted.values())
             read_back = self._wire.ask({"shape": wanted})
             self._wire.lead_through(through=through)
@@ -87,8 +87,8 @@ class Agent(netadmin.Agent):
         return LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""
 
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
-        """Capture what passes the role's link."""
-        from .capture import Capture  # noqa: PLC0415 - multiprocessing, too, is only for some
+        """Capture the traffic on the role's link."""
+        from .capture import Capture  # noqa: PLC0415 - only agents that capture need multiprocessing
 
         self._capture = Capture(filter_=filter_, snap_bytes=snap_bytes)
 
@@ -101,15 +101,15 @@ class Agent(netadmin.Agent):
 
     def half_open(self, address: str, port: int, count: int) -> netadmin.HalfOpened:
         """Leave half-open connections behind at a server; see half_open.py. scapy is loaded in a process of its own."""
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most agents do not need it
 
         with ProcessPoolExecutor(max_workers=1) as pool:
             return pool.submit(_flood, address, port, count).result()
 
     def street(self, part: str, address: str = "") -> None:
-        """Play a part of the traffic around a service, to an address or to none; see street.py."""
+        """Generate one part of the background traffic, to an address if one is given; see street.py."""
         if self._street is None:
-            from tuneproof.lab.protocol.children import Child  # noqa: PLC0415 - as above
+            from tuneproof.lab.protocol.children import Child  # noqa: PLC0415 - most agents do not need it
 
             self._street = Child(partial(_live, part))
             self._street.receive()
@@ -122,14 +122,14 @@ class Agent(netadmin.Agent):
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name
         """Switch the segmentation offloads of the role's link."""
         if on != self._segmentation:
-            from . import offloads  # noqa: PLC0415 - as above
+            from . import offloads  # noqa: PLC0415 - most agents do not need it
 
             offloads.switch_segmentation(LINKS_OF_ROLE, on=on)
             self._segmentation = on
 
 
 def _flood(address: str, port: int, count: int) -> netadmin.HalfOpened:
-    from .half_open import flood  # noqa: PLC0415 - scapy takes much more memory
+    from .half_open import flood  # noqa: PLC0415 - scapy takes a lot of memory
 
     return flood(address, port=port, count=count)
 

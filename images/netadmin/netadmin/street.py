@@ -37,7 +37,7 @@ DATABASE_PORT: Final = 5432
 SILENT_PORTS: Final = (23, 3389)
 CLOSED_PORTS: Final = (21, 25, 445, 3306, 6379, 8443)
 SERVICE_PORT: Final = 80
-"""Ports on which strangers expect a service, and whether over IPv6."""
+"""The port to which strangers send SYNs over IPv6."""
 
 # One packet in this many; in a conversation of some hundred packets, a few are lost.
 _LOST_ONE_IN: Final = 12

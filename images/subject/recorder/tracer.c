@@ -208,7 +208,7 @@ static void look_at_call(struct thread *thread)
     }
 }
 
-/* Follow the program until nothing of it is left; return how its first process ended. */
+/* Follow the program until all of its processes have ended; write the first one's status to the pipe. */
 static void follow(pid_t first, int told)
 {
     pid_t id;
@@ -219,7 +219,7 @@ static void follow(pid_t first, int told)
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             forget(id);
             if (id == first && write(told, &status, sizeof status) < 0)
-                complain("its end cannot be told");
+                complain("cannot report the program's end");
             continue;
         }
         struct thread *thread = thread_of(id);

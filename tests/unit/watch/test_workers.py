@@ -1,4 +1,4 @@
-"""Workers are found in /proc by titles and parents, not by the binary's name; descriptors are found by kind."""
+"""Workers are found in /proc by title and parent, not by binary; descriptors are files, clients or upstreams."""
 
 import os
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_a_name_chosen_by_a_process_is_plain_text(proc: Proc) -> None:
     assert find("50") == (Worker(pid=50, name=r"\x1b[2Jnginx"),)
 
 
-def test_a_worker_or_any_other_process_may_be_named_directly(proc: Proc) -> None:
+def test_any_process_with_an_event_loop_may_be_named_directly(proc: Proc) -> None:
     """With master_process off, nginx is a single process."""
     proc.add(30, "nginx")
     assert find("11") == (Worker(pid=11, name="nginx"),)

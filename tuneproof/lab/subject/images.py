@@ -7,7 +7,7 @@ from typing import Final
 from tuneproof.lab.engine.images import ImageSpec
 from tuneproof.lab.subject.versions import DEFAULT_VERSION, MAINLINE, SUITES
 
-# All images except the subject's are built on one suite, so that only the nginx under test differs between versions.
+# Backend, client and netadmin have the same suite for all nginx versions, so that only the nginx under test differs.
 ROLES_SUITE: Final = SUITES[DEFAULT_VERSION]
 
 HTTP3_IMAGE: Final = ImageSpec(name="http3", suite="trixie")
@@ -22,9 +22,10 @@ def role_images() -> dict[str, ImageSpec]:
 def subject_images(
     versions: Sequence[str], packages: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, ImageSpec]:
-    """Return the images of the subject, by nginx version; ``packages``: those of further modules.
+    """Return the images of the subject, by nginx version.
 
-    Mainline's binary is static and loads no module, so it gets none.
+    ``packages``: by version, packages with further modules. Mainline's binary is static and loads no module, so it gets
+    none.
     """
     return {version: _subject(version, tuple(packages.get(version, ()))) for version in versions}
 

@@ -14,8 +14,8 @@ PROCESSES: Final = 512
 """Limits for each container that runs a user's files or joins one that does: ten times what a configuration for a large
 machine needs, and harmless for the host."""
 DESCRIPTORS: Final = 16_384
-"""How many files and sockets each process in them may have open: an engine without CAP_SYS_RESOURCE cannot give a
-container more than it has itself, and 20,000 is the smallest limit seen."""
+"""How many files and sockets each process in these containers may have open: an engine without CAP_SYS_RESOURCE
+cannot give a container more than it has itself, and 20,000 is the smallest limit seen."""
 DISK_BYTES: Final = 2 << 30
 """How much free space the engine's disk may lose while such containers run."""
 SOCKETS: Final = "/var/lib/tuneproof"
@@ -43,10 +43,9 @@ class OwnNginx:
     addresses: tuple[str, ...] = ()
     """Addresses that are redirected to a stand-in: IPv4 to the one on the network, IPv6 to the one on nginx's
     machine."""
-    # By port: the individual listening address and port to which it is redirected
+    # By redirected port: the address and port that nginx listens on, for a listener on a single address
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
-    # Whether its workers run as root: only processes with the same privileges may inspect them (ptrace(2), access
-    # checks)
+    # Whether its workers run as root: only processes with the same privileges may inspect them (ptrace(2))
     workers_are_root: bool = False
     is_part: bool = False  # Whether the files are only part of a configuration
     notes: tuple[str, ...] = ()  # How the lab's files differ from the given configuration, in words

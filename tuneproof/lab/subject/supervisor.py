@@ -48,7 +48,7 @@ class Supervisor:
         return self._ask("version").text.strip().rpartition("nginx/")[2]
 
     def test(self, configuration: str) -> Said:
-        """Return the output of ``nginx -t`` for a configuration (https://nginx.org/en/docs/switches.html)."""
+        """Return the exit status and output of ``nginx -t -q`` (https://nginx.org/en/docs/switches.html)."""
         return self._ask("test", configuration)
 
     def start(self, configuration: str, *, library: str = "") -> None:
@@ -70,7 +70,7 @@ class Supervisor:
         self._ask("stop")
 
     def write(self, name: str, size_bytes: int) -> None:
-        """Write a file of zeros with this size to the folder /changing, replacing an existing one."""
+        """Write a file of zeros with this size to /var/lib/subject/changing, over an existing one."""
         self._do(f"{name} cannot be written", "write", name, str(size_bytes))
 
     def read(self, log: str) -> str:

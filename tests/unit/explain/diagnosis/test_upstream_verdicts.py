@@ -94,7 +94,7 @@ CASES: Final[Rows] = {
     # A capture of both legs shows a slow backend; a log alone shows it if its workers are not late.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
-        # Above a fifth of the backend's time, both are causes.
+        # If nginx's own time exceeds a fifth of the backend's, both may be causes.
         row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
         row("nginx holds a little", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
         row("one answer in fifty is late", NOT_SEEN, legs(backend_s=spread(0.01, 0.6, slow_share=0.02))),
@@ -174,7 +174,8 @@ CASES: Final[Rows] = {
         row("given up twice", NOT_SEEN, log(unanswered_s=spread(60.0, count=2))),
         row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
     ],
-    # A RST in answer to a SYN, or nginx's message about it, shows the cause; a count of failures does not.
+    # A RST in answer to a SYN, or nginx's message about it, shows the cause; so do as many failed connects as 502s,
+    # or a few more. A count of failures alone does not.
     refused.assess: [
         row(
             "RST",
@@ -187,7 +188,7 @@ CASES: Final[Rows] = {
         # Scanners try other ports on every machine.
         row("a scanned port beside a service", RARE, capture(service(flows=10), SCANNED)),
         row("a port alone", FOUND, SCANNED),
-        # The exact lower limit of the share decides.
+        # The lower confidence limit of the share (Clopper-Pearson) decides.
         row("20 of 1000", FOUND, service(BACK, flows=1000, refused=20)),
         row("10 of 1000", RARE, service(BACK, flows=1000, refused=10)),
         row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
@@ -220,7 +221,7 @@ CASES: Final[Rows] = {
             grown(AttemptFails=100),
         ),
         row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
-        # The counter is for the whole machine, so it includes other programs' attempts.
+        # The counter covers the whole network namespace, so it includes other programs' attempts.
         row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
         row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
         row("failed attempts alone", NOT_SEEN, grown(AttemptFails=9)),
@@ -266,7 +267,8 @@ CASES: Final[Rows] = {
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),
     ],
-    # A backend that also closes new connections has another problem; the error log does not distinguish them.
+    # A backend that also closes new connections has another problem; the error log does not
+    # show whether a connection was new.
     kept_connection_closed: [
         row("keepalive connections", FOUND, legs(back=closed_in_request(20))),
         row("three of 1000", RARE, legs(back={**closed_in_request(3), "requests": 1000})),

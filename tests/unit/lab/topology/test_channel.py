@@ -56,7 +56,7 @@ class Talk:
 
 @pytest.mark.parametrize("has_socket", [False, True], ids=["over TLS", "over a unix socket"])
 def test_docker_pys_response_is_closed_last(*, has_socket: bool) -> None:
-    """Over TLS, the connection stays open until the response is closed, and Python 3.13 would warn."""
+    """Over TLS, only the response closes the connection; Python 3.13 warns about a socket that is left open."""
     closed: list[str] = []
 
     def closing(name: str, **more: object) -> SimpleNamespace:
@@ -116,10 +116,10 @@ def test_a_response_may_arrive_in_pieces_with_standard_error_in_between(talk: Ta
 
 def test_a_failed_call_is_an_error_with_the_programs_message(talk: Talk) -> None:
     """The error names the container and the call. The next call is still possible."""
-    talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": 3})
+    talk.say({"number": 1, "error": "these are not numbers"}, {"number": 2, "answer": 3})
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
-    assert (caught.value.what, caught.value.where) == ("these are no numbers", "container netadmin-client, add")
+    assert (caught.value.what, caught.value.where) == ("these are not numbers", "container netadmin-client, add")
     assert talk.channel.ask(ASKED).answer == 3
 
 
