@@ -71,7 +71,7 @@ def ended(sockstat: str) -> int:
 
 
 def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, int], port: int) -> SocketCounts:
-    """Count sockets around a listening port."""
+    """Count TCP sockets; those with this local port separately."""
     listeners = []
     local: Counter[str] = Counter()
     others: Counter[str] = Counter()

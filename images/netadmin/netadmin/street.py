@@ -231,16 +231,16 @@ async def _walk(errand: Errand, target: Callable[[], str]) -> None:
     """Run a task repeatedly while there is an address to talk to."""
     while True:
         if address := target():
-            # An address that does not answer, or closes, does not matter to a passer-by.
+            # Errors do not matter: an address may not answer, or may close the connection.
             with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
                 await asyncio.wait_for(errand(address), _PATIENCE_S)
         await asyncio.sleep(_PAUSE_S)
 
 
 async def live(part: str, pipe: Connection) -> None:
-    """Play a part of the traffic, to the IPv4 address that arrives last; an empty address means none.
+    """Generate one part of the traffic, to the IPv4 address received last; none while it is empty.
 
-    A first message means that its own services listen.
+    The message "ready" means that the part's own services listen.
     """
     addresses = [""]
     asyncio.get_running_loop().add_reader(pipe, lambda: addresses.append(pipe.recv()))

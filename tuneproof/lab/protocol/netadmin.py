@@ -26,13 +26,13 @@ class Agent(Protocol):
     """``python3 -m netadmin``, in the network namespace of a role."""
 
     def greet(self) -> Greeting:
-        """Return the first line again: output from before the lab listened is lost."""
+        """Return the greeting again: output from before the lab listened is lost."""
 
     def shape(self, wanted: Impairments, per_packet: Mapping[str, bool]) -> Impairments:
         """Shape both directions of the role's link, with all zeros for nothing; return the kernel's resulting settings.
 
-        ``per_packet`` says by direction whether netem must see single packets. The agent ensures this for what the role
-        itself sends; for what it receives, the senders must.
+        ``per_packet``: by direction, whether netem must see single packets. The agent ensures this for packets that the
+        role sends; for those that it receives, the senders must.
         """
 
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name
@@ -48,7 +48,7 @@ class Agent(Protocol):
         """Return the end of the log of the wire's kernel."""
 
     def shapers(self) -> Shapers:
-        """Try what can shape a link on this host."""
+        """Return why links cannot be shaped on this host, by its kernel and by a wire."""
 
     def answer_probes(self, port: int) -> None:
         """Answer the probes of one leading agent, to their end, on a UDP and TCP port; the next port receives loads."""
@@ -72,7 +72,7 @@ class Agent(Protocol):
         """
 
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
-        """Capture what passes the role's link (pcap-filter(7)); longer frames are truncated to ``snap_bytes``.
+        """Capture the traffic on the role's link (pcap-filter(7)); longer frames are truncated to ``snap_bytes``.
 
         If the host's kernel shapes the link, only incoming packets are captured, as the role gets them.
         """
@@ -84,7 +84,7 @@ class Agent(Protocol):
         """Send SYNs, 1 to 64512, to a server in the lab's network from addresses that no container has."""
 
     def street(self, part: str, address: str = "") -> None:
-        """Play a part of the traffic around a service, to an IPv4 address or to none; see street.py there.
+        """Generate one part of the background traffic, to an IPv4 address if one is given; see netadmin's street.py.
 
         The part is "machine", "provider" or "strangers"; a later call must name the same one.
         """
