@@ -462,7 +462,7 @@ LOADED: Final[Mapping[str, str]] = {
         "server_name ~^c$; } split_clients $uri $a { * a$; } geo $b { default $; } map $uri $c { ~a$ 1; b$ 2; }"
     ),
     "caches": (
-        "proxy_cache_path /tmp/a levels=1:2 keys_zone=a:8k loader_files=200 loader_sleep=50ms loader_threshold=1s "
+        "proxy_cache_path /tmp/a levels=1:2 keys_zone=a:16k loader_files=200 loader_sleep=50ms loader_threshold=1s "
         "manager_files=1 manager_sleep=1m manager_threshold=200;"
     ),
     "words-of-several-modules": (
