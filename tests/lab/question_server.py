@@ -1,9 +1,9 @@
 """Sends requests to nginx in the same network namespace, on behalf of a shell; a container runs it with plain Python.
 
 The shell sends requests to PORT, one line of JSON each, then an empty line. It gets a line of JSON for each request:
-the status line and the headers, or an empty list for a connection that ends without them. A request consists of host,
-port, whether to use TLS, the server's name, and the text to send. Each request waits briefly for the previous one,
-which may fill a cache.
+the status line and the headers, [""] if the connection was closed without a response, or [] if it failed. A request
+consists of host, port, whether to use TLS, the server's name, and the text to send. Each request waits briefly for the
+previous one, which may fill a cache.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 PORT = 39999
 TIMEOUT = "timeout"
-"""The line that stands for a response that did not end in time."""
+"""The line that stands for a response whose headers did not arrive in time."""
 _NEXT_AFTER_S = 0.15
 _LIMIT_S = 3.0
 _BLOCK = 65536

@@ -47,7 +47,7 @@ def declared(text: str) -> Declared:
 
 
 def _commands(text: str) -> Iterator[Command]:
-    # The macro for the version, the module's context, and its directives.
+    # An ngx_module_t begins with NGX_MODULE_V1, the module's context and its commands.
     modules = {items[2]: name for name, items in c_text.arrays(text, "ngx_module_t")}
     for array, entries in c_text.arrays(text, "ngx_command_t"):
         for entry in entries:

@@ -1,7 +1,8 @@
 """Loading a distant page of many small files: over HTTP/2, and over HTTP/1.1 on six connections, as browsers do.
 
-Neither client uses TLS, so that only the protocol differs. Over HTTP/2, all requests are sent at once, and the client's
-window is as large as a browser's, so only TCP limits the single connection.
+Neither client uses TLS. The time over HTTP/2 includes the TCP handshake, the time over HTTP/1.1 does not. Over HTTP/2,
+all requests are sent at once, and the client's window is as large as a browser's, so only TCP limits the single
+connection.
 """
 
 from collections.abc import Callable
@@ -73,7 +74,7 @@ def _loading(load: Callable[[Rig], float], control: str) -> Callable[[Rig], Figu
 
 def _setting(protocol: str, control: str, network: str) -> Setting:
     load = {"http2": _over_http2, "http1": _over_http1}[protocol]
-    # A container may always choose Reno, but another congestion control only if the host uses it.
+    # A container may always choose Reno, but others only if the host allows them (tcp_allowed_congestion_control).
     sysctls = {_CONTROL: control} if control == RENO else {}
     name = f"{protocol}-{control}-{network}"
     return Setting(name=name, config=_CONFIG, script=_loading(load, control), sysctls=sysctls)

@@ -108,7 +108,7 @@ def saved(block: Mapping[str, MemoryObservation]) -> float:
 
 
 def of_the_bound(observation: MemoryObservation) -> float:
-    """Return the growth of the workers' memory ÷ the sum of the article's directives."""
+    """Return the growth of the workers' memory ÷ the most that the article's buffer directives allow."""
     return grown(observation) / bound_bytes(ARTICLE_BUFFERS)
 
 

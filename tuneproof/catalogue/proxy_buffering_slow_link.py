@@ -31,7 +31,7 @@ LINK: Final = Arm(
 
 
 def of_the_bound(observation: MemoryObservation) -> float:
-    """Return the growth of the workers' memory ÷ the sum of the directives."""
+    """Return the growth of the workers' memory ÷ the most that the buffer directives allow."""
     return grown(observation) / bound_bytes(SMALLER_BUFFERS)
 
 

@@ -1,4 +1,4 @@
-"""The places of a lab's containers: all on one engine, or the roles on several, in one overlay network.
+"""Where a lab's containers run: all on one engine, or on several, by role, in one overlay network.
 
 A container that joins another's namespaces runs on the same engine; a netadmin container that owns a role's network
 namespace runs on the role's engine.
@@ -44,8 +44,8 @@ class Engine:
     environment: Mapping[str, str] | None = None  # How to reach it; None for this process's own
     cpus: int = 0  # Number of its CPUs; 0 if unknown
     node: str = ""  # Its id in the swarm; empty outside a swarm
-    # Its CPUs for containers that ask for some of the subject's machine, as a list in the kernel's format; empty where
-    # these are meant
+    # The CPUs to use instead if a container asks for CPUs by the numbers of the subject's machine, as a list in the
+    # kernel's format; empty if this is that machine
     own_cpus: str = ""
 
     @property
@@ -54,7 +54,7 @@ class Engine:
         return label_of(self.name)
 
     def cpuset(self, requested: str) -> str:
-        """Return its CPUs in place of those that a container asks for; an empty text stands for all."""
+        """Return the CPUs for a container that asks for these: the engine's own ones, if set; empty means all."""
         return self.own_cpus or requested if requested else ""
 
     @property
@@ -118,7 +118,7 @@ def label_of(name: str) -> str:
 
 
 def parse_places(words: Iterable[str]) -> dict[Role, str]:
-    """Return engines' names by role from words ROLE=ENGINE (BadInputError: a role is unknown or repeated)."""
+    """Return engines' names by role from words ROLE=ENGINE (BadInputError: unknown or repeated role, or no engine)."""
     roles = {role.value: role for role in PLACEABLE}
     found: dict[Role, str] = {}
     for word in words:
@@ -160,7 +160,7 @@ def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
 
 
 def _first_names(facts: Mapping[str, EngineFacts]) -> dict[str, str]:
-    """Return by name the first name of the same engine: two names may lead to one engine, by its id in the swarm."""
+    """Map each name to the first name of the same engine: names with the same id in the swarm are one engine."""
     known: dict[str, str] = {}
     return {name: known.setdefault(fact.node.id or name, name) for name, fact in facts.items()}
 
@@ -169,9 +169,9 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
     for fact in facts[1:]:
         if fact.architecture != facts[0].architecture:
             raise BadInputError(
-                f"Engine {fact.name} is {fact.architecture}, and {facts[0].name} is {facts[0].architecture}: the "
-                "images of one lab are of one architecture.",
-                remedy="place its roles on engines of one architecture",
+                f"Engine {fact.name} is {fact.architecture}, and {facts[0].name} is {facts[0].architecture}: all "
+                "images of a lab must have the same architecture.",
+                remedy="place all roles on engines of the same architecture",
             )
 
 

@@ -139,7 +139,8 @@ CASES: Final[Rows] = {
             )
             for server, synacks, verdict in ((9, 3, NOT_SEEN), (9, 2, FOUND), (10, 3, FOUND))
         ),
-        # Segments that arrive twice were not lost before the capture. A close end answers in 1/5 of the other's time.
+        # Segments that arrive twice were not lost before the capture. The end next to the capture answers in
+        # at most a fifth of the other end's time.
         *(
             row(
                 f"resent after {behind_s} s",
@@ -181,7 +182,7 @@ CASES: Final[Rows] = {
         row(
             "nothing else is served",
             FOUND,
-            "for 1: 300 segments of 20000 were retransmitted, without SYNs (1.5 %",
+            "for 1: 300 of 20000 segments were retransmitted, not counting SYNs (1.5 %",
             LOST,
             table(listening(), SENT_AGAIN),
         ),
@@ -196,7 +197,7 @@ CASES: Final[Rows] = {
         row(
             "rsync to another host",
             POSSIBLE,
-            "against 1: 300 of 312 in its sockets' counts were sent on connections that are not nginx's",
+            "against 1: ss counts 312 retransmissions, 300 of them on connections that are not nginx's",
             LOST,
             table(listening(), SENT_AGAIN, RSYNC),
         ),
@@ -234,7 +235,7 @@ CASES: Final[Rows] = {
             grown(RetransSegs=300, TCPSackRecovery=9, TCPDSACKRecv=200),
         ),
         row("no reported gap", POSSIBLE, "touched: 0.015", grown(RetransSegs=300)),
-        row("without a counter of SYNs", POSSIBLE, "for 1: perhaps SYNs among them", "touched: 0.0152", SYNS_UNKNOWN),
+        row("without a counter of SYNs", POSSIBLE, "for 1: possibly including SYNs", "touched: 0.0152", SYNS_UNKNOWN),
         row("ten segments by counters", POSSIBLE, grown(OutSegs=-19_000, RetransSegs=7, TCPSackRecovery=9)),
         row("below 0.5 % by counters", NOT_SEEN, grown(RetransSegs=50, TCPSackRecovery=9)),
         row(
@@ -263,10 +264,16 @@ CASES: Final[Rows] = {
         row("nine packets dropped", NOT_SEEN, softnet(0, 9)),
         row("long ago", NOT_SEEN, softnet(500), softnet(500)),
         row("backwards", NOT_SEEN, softnet(905), softnet(900)),
-        # A host's first minutes and its third month: over ten times as much, which may also be another host.
+        # Counts that differ by a factor of more than ten, as between a host's first minutes and its third month; in two
+        # files, they may be from different hosts.
         row("far apart in one file", FOUND, "for 1: This host itself dropped 190000 packets", FAR_APART),
         row("far apart in two files", NOT_SEEN, *((each,) for each in FAR_APART)),
-        row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
+        row(
+            "SYNs again at the server",
+            RULED_OUT,
+            "against 2: the first SYNs had arrived at the server",
+            SYNS_AGAIN_AT_SERVER,
+        ),
         row("requests to a server with full queues", POSSIBLE, UNHEARD),
     ],
     # Only the queue's counter or a listener above its backlog shows this cause; from outside, three causes look alike.
@@ -291,13 +298,13 @@ CASES: Final[Rows] = {
         ),
         row("a restart in a loop", FOUND, "for 1: 4 connections met", RESTARTED),
         row("increments", FOUND, readings({OVERFLOWS: 12}, relative=True)),
-        # A complaint needs at least three overflows, and 1 % of the connections.
+        # Overflows explain a complaint only if there are at least three, and they affect 1 % of the connections.
         row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
         row("12 of 10000", RARE, accepting(10_000, ListenOverflows=12)),
         row("300 of 10000", FOUND, accepting(10_000, ListenOverflows=300)),
         row("above its backlog", FOUND, table(listening(queued=129, backlog=128), listening(backlog=128))),
         row("at its backlog", NOT_SEEN, table(listening(queued=128, backlog=128), listening(backlog=128))),
-        # Some kernels do not report this counter.
+        # Some kernels do not report the backlog.
         row("no backlog", NOT_SEEN, table(listening(queued=1, backlog=0))),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("in nginx's namespace", POSSIBLE, legs(repeated_syns())),
@@ -305,7 +312,7 @@ CASES: Final[Rows] = {
         row("front", POSSIBLE, "against 2: namespace", legs(repeated_syns()), grown()),
         row("back", POSSIBLE, legs(back=repeated_syns()), grown()),
         row("connects after a SYN timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
-        row("no overflows beside SYNs again", RULED_OUT, SYNS_AGAIN_AT_CLIENT, grown()),
+        row("SYNs again, but no overflows", RULED_OUT, SYNS_AGAIN_AT_CLIENT, grown()),
         row(
             "loss hits data and SYNs alike",
             NOT_SEEN,
@@ -315,7 +322,7 @@ CASES: Final[Rows] = {
         row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
         row("three SYNs again", POSSIBLE, service(**repeated_syns(3))),
         row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
-        # No TCP timer expires after 9 ms.
+        # No TCP timer is as short as 9 ms.
         *(
             row(f"again in {again_s} s", verdict, service(**repeated_syns(syn_retransmission_delay_s=spread(again_s))))
             for again_s, verdict in ((0.009, NOT_SEEN), (0.011, POSSIBLE))
@@ -342,7 +349,7 @@ CASES: Final[Rows] = {
     syn_queue_drop.assess: [
         *ALIKE,
         row("two SYNs", RARE, grown(TCPReqQFullDrop=2)),
-        row("12 SYNs beside 10000 connections", RARE, accepting(10_000, TCPReqQFullDrop=12)),
+        row("12 SYNs, 10000 connections", RARE, accepting(10_000, TCPReqQFullDrop=12)),
         row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
         row(
             "SYNs dropped with cookies on",
@@ -387,14 +394,14 @@ CASES: Final[Rows] = {
             service(**repeated_syns(synack_retransmitted_flows=5)),
         ),
         row(
-            "drops beside a flood",
+            "drops in a flood",
             FOUND,
             "for 1: 20 connections were half-open",
             grown(ListenDrops=303),
             table(listening(backlog=4096), *half_open(20)),
         ),
-        row("drops beside nineteen", POSSIBLE, grown(ListenDrops=303), table(listening(backlog=4096), *half_open(19))),
-        row("drops beside a captured flood", FOUND, grown(ListenDrops=303), MANY_HALF_OPEN),
+        row("drops, 19 half-open", POSSIBLE, grown(ListenDrops=303), table(listening(backlog=4096), *half_open(19))),
+        row("drops in a captured flood", FOUND, grown(ListenDrops=303), MANY_HALF_OPEN),
         row(
             "unanswered SYNs",
             POSSIBLE,
@@ -438,8 +445,6 @@ def test_loss_of_another_captured_service_explains_the_hosts_counters() -> None:
     ],
     ids=["both", "only SYNs", "only SYN/ACKs", "packets captured twice"],
 )
-def test_repeated_syn_acks_contradict_repeated_syns_that_a_full_queue_dropped(
-    values: dict[str, Any], expected: int
-) -> None:
+def test_retransmitted_syn_acks_count_against_a_full_syn_queue(values: dict[str, Any], expected: int) -> None:
     reasons = syn_queue_drop.assess(seen(service(**values))).against
     assert sum("sent its SYN/ACK again" in reason.text for reason in reasons) == expected

@@ -139,14 +139,14 @@ def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
     assert http1.parse_head(head).content_length == 1 << 30
     assert len(body) == 1024
     assert not transport.closed
-    # By default, nginx uses HTTP/1.0 for upstreams: the connection is still held.
+    # Before 1.29.7, nginx uses HTTP/1.0 for upstreams by default: the connection is still held.
     old, body, closed = answered(b"GET /hold HTTP/1.0\r\n\r\n")
     assert (old.headers["connection"], len(body), closed) == ("close", 1024, False)
 
 
 @pytest.mark.parametrize(("path", "status", "length"), [(b"/", 200, 612), (b"/hold", 200, 1 << 30), (b"/x", 404, 0)])
 def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, length: int) -> None:
-    """RFC 9110, section 9.3.2, requires this."""
+    """It must not have a body, and should have the same headers as for GET (RFC 9110, section 9.3.2)."""
     head, body, closed = answered(b"HEAD " + path + b" HTTP/1.1\r\n\r\n")
     assert (head.status, head.content_length, body, closed) == (status, length, b"", False)
 
@@ -163,7 +163,7 @@ def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, l
     ],
     ids=["no-version", "other-version", "post", "body", "chunks", "endless"],
 )
-def test_invalid_requests_are_rejected_and_the_connection_closed(request_: bytes, status: int) -> None:
-    """After an invalid request, the start of the next one is unknown."""
+def test_invalid_and_unsupported_requests_are_rejected_and_the_connection_closed(request_: bytes, status: int) -> None:
+    """After such a request, the start of the next one is unknown."""
     head, body, closed = answered(request_)
     assert (head.status, body, closed) == (status, b"", True)

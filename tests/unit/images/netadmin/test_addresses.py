@@ -1,4 +1,4 @@
-"""Addresses that make one machine many clients."""
+"""Extra addresses, with which one machine acts as many clients."""
 
 import ipaddress
 import types

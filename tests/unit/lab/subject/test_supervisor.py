@@ -15,7 +15,7 @@ from tuneproof.lab.subject.supervisor import Said, Supervisor, Words
 from tuneproof.lab.topology.program import Answered, Call
 
 SCRIPT = CHECKOUT / "images/subject/supervise.sh"
-# Like nginx, the stand-in writes a pid file and removes it at its end; it rejects configurations with "broken".
+# Like nginx, the stand-in writes a pid file and removes it when it exits; it rejects configurations with "broken".
 NGINX = """\
 #!/bin/sh
 for file; do :; done
@@ -158,7 +158,7 @@ def test_marked_lines_are_left_out_if_nginx_rejects_them(supervisor: Supervisor,
 
 
 def test_the_configuration_can_be_edited_for_a_reload(supervisor: Supervisor, program: Program) -> None:
-    """The change lasts until the next start. An error of sed is reported."""
+    """The change lasts until the next start. An error from sed is reported."""
     supervisor.start("fine")
     supervisor.edit("s/fine/better/")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "better;\n"

@@ -108,10 +108,13 @@ OLD, NEW = "1.26", "1.30"
     ],
     ids=str,
 )
-def test_the_expectation_of_a_claim_depends_on_version_and_network(
+def test_the_expectation_of_a_claim_depends_on_version_build_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """If hosts may differ, or the claim does not cover the network, there is none. Expired claims should be refuted."""
+    """There is no expectation if hosts may differ, or if the claim does not cover the network.
+
+    Expired claims should be refuted, unless the build decides otherwise.
+    """
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
@@ -164,7 +167,7 @@ def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str
 def test_a_companion_that_looked_before_nginx_listened_looks_again(
     printed: Mapping[int, tuple[int, ...]], looks: int
 ) -> None:
-    """On a busy machine, nginx may need longer to open its first socket than the companion needs to look."""
+    """On a busy machine, nginx may need longer to open all of its sockets than the companion needs to look."""
     asked = []
 
     def text(backlogs: Mapping[int, tuple[int, ...]] | None) -> str:

@@ -38,7 +38,7 @@ def refuse(code: int) -> Callable[..., NoReturn]:
 
 
 def test_a_new_run_has_a_results_file_at_once(tmp_path: Path) -> None:
-    """A run that decides nothing still leaves a valid file, in a folder named by time and id."""
+    """A run that decides nothing still leaves a valid file, in a folder named after its start time and id."""
     writer = a_writer(tmp_path / "new" / "results")
     time, _, run_id = writer.folder.name.partition("-")
     assert time == "20261120T093616Z"
@@ -55,7 +55,7 @@ def test_a_new_run_has_a_results_file_at_once(tmp_path: Path) -> None:
 
 
 def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
-    """``latest`` is a relative link to each new run, so that a moved results folder still works."""
+    """After each new run, ``latest`` is a relative link to it, so that a moved results folder still works."""
     a_writer(tmp_path)
     second = a_writer(tmp_path)
     assert (tmp_path / "latest").readlink() == Path(second.folder.name)
@@ -256,7 +256,7 @@ def test_simultaneous_runs_keep_all_results(tmp_path: Path) -> None:
         folders = [path for path in root.iterdir() if not path.is_symlink()]
         assert [len(load(folder).cells) for folder in folders] == [3, 3, 3]
         assert (root / "latest").resolve() in folders
-        assert len(list(root.iterdir())) == 4, "no temporary link is left"
+        assert len(list(root.iterdir())) == 4, "a temporary link is left"
 
 
 def test_a_full_disk_prevents_only_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
