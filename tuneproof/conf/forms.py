@@ -23,7 +23,7 @@ _PORT: Final = r"0*(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d
 _TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(?:403|404|429|500|503)"
 _STALE: Final = "error|timeout|invalid_header|updating|off|http_(?:403|404|429|500|503)"
 _OWN_HEADERS: Final = "X-Accel-(?:Redirect|Expires|Limit-Rate|Buffering|Charset)|Expires|Cache-Control|Set-Cookie|Vary"
-_CACHE_PATHS: Final = "proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path"
+CACHE_PATHS: Final = "proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path"
 # nginx Plus has the parameters of the purger.
 _CACHE_PARAMETERS: Final = (
     "levels|use_temp_path|keys_zone|inactive|max_size|min_free|(?:loader|manager)_(?:files|sleep|threshold)"
@@ -122,46 +122,22 @@ _FORMS: Final = (
         place=_LATER,
         protocols=_BOTH,
     ),
-    _Form(names=_CACHE_PATHS, words=f"(?:{_CACHE_PARAMETERS})=.*", message=_PARAMETER, place=_LATER),
-    _Form(
-        names=_CACHE_PATHS,
-        words=f"keys_zone=[^:]+:{_SIZE}",
-        message='invalid keys zone size "{}"',
-        of="keys_zone=",
-    ),
-    _Form(
-        names=_CACHE_PATHS,
-        words=r"levels=[12](?::[12]){0,2}",
-        message='invalid "levels" "{}"',
-        of="levels=",
-    ),
-    _Form(
-        names=_CACHE_PATHS,
-        words=r"max_size=\d+[kKmMgG]?",
-        message='invalid max_size value "{}"',
-        of="max_size=",
-    ),
-    _Form(
-        names=_CACHE_PATHS,
-        words=r"min_free=\d+[kKmMgG]?",
-        message='invalid min_free value "{}"',
-        of="min_free=",
-    ),
-    _Form(names=_CACHE_PATHS, words=f"inactive={_TIME}", message='invalid inactive value "{}"', of="inactive="),
+    _Form(names=CACHE_PATHS, words=f"(?:{_CACHE_PARAMETERS})=.*", message=_PARAMETER, place=_LATER),
     *(
-        _Form(names=_CACHE_PATHS, words=f"{name}={form}", message=f'invalid {name} value "{{}}"', of=f"{name}=")
-        for kind in ("loader", "manager")
-        for name, form in (
-            (f"{kind}_files", r"\d+"),
-            (f"{kind}_sleep", r"[\dwdhms ]+"),
-            (f"{kind}_threshold", r"[\dwdhms ]+"),
+        _Form(names=CACHE_PATHS, words=f"{name}={form}", message=f'invalid {shown} "{{}}"', of=f"{name}=")
+        for name, form, shown in (
+            ("keys_zone", f"[^:]+:{_SIZE}", "keys zone size"),
+            ("levels", "[12](?::[12]){0,2}", '"levels"'),
+            ("max_size", r"\d+[kKmMgG]?", "max_size value"),
+            ("min_free", r"\d+[kKmMgG]?", "min_free value"),
+            ("inactive", _TIME, "inactive value"),
+            *(
+                (f"{kind}_{what}", form, f"{kind}_{what} value")
+                for kind in ("loader", "manager")
+                for what, form in (("files", r"\d+"), ("sleep", r"[\dwdhms ]+"), ("threshold", r"[\dwdhms ]+"))
+            ),
+            ("use_temp_path", "(?:on|off)", "use_temp_path value"),
         )
-    ),
-    _Form(
-        names=_CACHE_PATHS,
-        words="use_temp_path=(?:on|off)",
-        message='invalid use_temp_path value "{}"',
-        of="use_temp_path=",
     ),
     _Form(names="proxy_cache_use_stale", words=f"{_STALE}|http_50[24]"),
     _Form(names="fastcgi_cache_use_stale uwsgi_cache_use_stale scgi_cache_use_stale", words=_STALE),
@@ -261,7 +237,7 @@ _OF_NAME: Final[Mapping[tuple[str, str], Sequence[_Form]]] = {
     for name in " ".join(one.names for one in _FORMS if protocol in one.protocols.split()).split()
 }
 _NEEDED: Final = {
-    **dict.fromkeys(_CACHE_PATHS.split(), "keys_zone"),
+    **dict.fromkeys(CACHE_PATHS.split(), "keys_zone"),
     **dict.fromkeys(("limit_req_zone", "limit_conn_zone"), "zone"),
 }
 # Lines of tables that are not entries: single words, and words with a value.

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.conf.forms import CACHE_PATHS
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import size_bytes
@@ -12,7 +13,7 @@ from tuneproof.conf.values import size_bytes
 # Eight memory pages of 4 KiB, the smallest size; a cache's keys need two.
 _LEAST_BYTES: Final = 32 << 10
 _LEAST_BYTES_OF_KEYS: Final = 8 << 10
-_PATHS: Final = frozenset({f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")})
+_PATHS: Final = frozenset(CACHE_PATHS.split())
 _LIMITS: Final = frozenset({"limit_req_zone", "limit_conn_zone"})
 _SMALL: Final = {"ssl_session_cache": "session cache", **dict.fromkeys(_PATHS, "keys zone")}
 _DEFINED: Final = re.compile(r"(?:(?:keys_)?zone=|shared:)([^:]+):(\w+)")

@@ -120,7 +120,7 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
             warning = (
                 "its messages are from another time than all requests in the access logs: neither explains the other"
             )
-            moved: dict[str, Any] = {} if is_excerpt else {"error_logs": (), "at_other_times": logs}
+            moved: dict[str, tuple[Any, ...]] = {} if is_excerpt else {"error_logs": (), "at_other_times": logs}
             made.append(_warned(file, warning, **moved))
             continue
         kept, apart = [], []
@@ -144,6 +144,6 @@ def _requests(file: Found) -> int:
     return sum(log.content.requests for log in file.evidence.access_logs)
 
 
-def _warned(file: Found, warning: str, **evidence: tuple[()]) -> Found:
-    """Return a file with a further warning, and without kinds of evidence: ``access_logs=()`` removes these logs."""
+def _warned(file: Found, warning: str, **evidence: tuple[Any, ...]) -> Found:
+    """Return a file with a further warning, and with these kinds of evidence: ``access_logs=()`` removes these logs."""
     return replace(file, evidence=replace(file.evidence, **evidence), warnings=(*file.warnings, warning))
