@@ -16,7 +16,7 @@ Targets = Callable[[Mapping[int, set[int] | None]], Descriptors]
 RunTimes = Callable[[int], tuple[float, float] | None]
 """Returns how long a process has run, and waited for a CPU, since its start, in seconds; None if unknown."""
 _SHORTEST_NS: Final = 200_000_000
-# Values of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; any kind of sleep.
+# Values of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; sleeping or exiting.
 _STOPPED: Final = 0xC
 _ASLEEP: Final = 0xF3
 _CallKey = tuple[int, int, int, int]  # a call's number, its descriptor, the peer's address, its nanoseconds
@@ -102,7 +102,7 @@ class Collector:
         return ()
 
     def end(self, now_ns: int) -> tuple[LoopSecond, ...]:
-        """Return the partial second after the last full one, once the program has ended; empty if there is nothing."""
+        """Return the partial second after the last full one, once the program has ended; empty if it shows little."""
         # bpftrace may take more than a second to end, and meanwhile print another second.
         now_ns = max(now_ns, self._last_ns)
         is_long = now_ns - self._last_ns >= _SHORTEST_NS

@@ -60,7 +60,7 @@ def some(pids: Sequence[int]) -> str:
 
 
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield a line of figures for each worker that delayed new events most, and a line for the other workers."""
+    """Yield a line of figures for each worker with the longest iterations; count the other busy and the idle ones."""
     busy = [loop for loop in loops if loop.iterations or loop.long]
     shown = sorted(busy, key=lambda loop: -loop.longest_s)[:WORKERS_SHOWN]
     for loop in sorted(shown, key=loops.index):
@@ -80,6 +80,6 @@ def figures_of(loop: WorkerLoop) -> str:
     if loop.p50_s is not None and loop.p99_s is not None:
         text += f", p50 {seconds(loop.p50_s)}, p99 {seconds(loop.p99_s)}, longest {seconds(loop.longest_s)}"
     if loop.read_per_iteration_bytes is not None and loop.written_per_iteration_bytes is not None:
-        # These are estimates if calls are timed only in some iterations.
+        # These are estimates if calls were timed only in some seconds.
         text += f", read {size(loop.read_per_iteration_bytes)}, wrote {size(loop.written_per_iteration_bytes)} each"
     return text

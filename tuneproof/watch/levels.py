@@ -25,7 +25,7 @@ class Rate:
 
     @property
     def calls(self) -> float:
-        """Its approximate number of system calls."""
+        """The worker's approximate number of system calls per second."""
         return self.reads_and_writes + _OTHER_CALLS * self.iterations
 
 

@@ -1,4 +1,4 @@
-"""A page about one recording: the iterations over time, by worker. The page is a single file, and needs no network."""
+"""A page about one recording: each worker's long iterations and busy share over time, in one file without network."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Final
 
 LONG_NS: Final = 5_000_000
-"""The duration from which an iteration is printed separately. A request takes several iterations, so its client waits
-for several long ones: ten times half of 5 ms is where a person begins to notice."""
+"""The duration from which an iteration is printed separately. A request takes several iterations, so its client may
+wait for several long ones."""
 _YOUNG_NS: Final = 200_000
 """Up to this duration, only the bytes of an iteration's calls are recorded, since it needs no explanation."""
 _GAP_NS: Final = 200_000
@@ -91,13 +91,13 @@ _SECOND_IS_PATH: Final = frozenset({"openat", "newfstatat", "unlinkat", "renamea
 WATCHED: Final = "watched"
 """The name of the map of watched threads, without bpftrace's @."""
 STARTS: Final = "start"
-"""The name of the map with the start times of their iterations; a thread that is no longer watched must be removed."""
+"""The name of the map with the starts of threads' iterations; a thread that is no longer watched must be removed."""
 
 
 class Level(Enum):
     """The levels of detail."""
 
-    CALLS = "every iteration is counted and every system call in it is timed"
+    CALLS = "every iteration is counted and system calls after its first 0.2 ms are timed"
     ITERATIONS = "one in 16 iterations under 5 ms is counted and no system call is timed"
 
     @property

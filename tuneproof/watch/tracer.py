@@ -33,7 +33,7 @@ _VERSION_WITHIN_S: Final = 10.0
 _ENDS_WITHIN_S: Final = 5.0
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
-# The size of a map: long iterations add one key per call and descriptor in a second.
+# The size of a map: iterations of 0.2 ms or longer add one key per call, descriptor and address in a second.
 _ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
 _TAIL_LINES: Final = 5
 # bpftrace prints this if it cannot raise the limit itself, even if everything works.
@@ -44,7 +44,8 @@ _NOT_PERMITTED: Final = "Operation not permitted"
 # Since Linux 5.11, the cgroup's memory limit counts for maps instead.
 _NO_MEMLOCK_SINCE: Final = (5, 11)
 _CAP_SYS_ADMIN: Final = 21
-# The sum of the kernel's memlock for each map is 33 MiB on two CPUs; 2 MiB of this depend on the number of CPUs.
+# The sum of the kernel's memlock for each map is 33 MiB on two CPUs; 2 MiB of this depend on the number of CPUs. The
+# rest is rounded up.
 _MAPS_BYTES: Final = 32 << 20
 _MAPS_PER_CPU_BYTES: Final = 1 << 20
 _NO_MEMORY: Final = "Cannot allocate memory"
@@ -103,8 +104,8 @@ class Tracer:
             text=True,
             errors="replace",
             env={**os.environ, **_ENVIRONMENT},
-            start_new_session=True,  # Ctrl-C goes to this process, which prints the diagnosis first
-            preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - one thread of ours reads a pipe, and holds no lock
+            start_new_session=True,  # Ctrl-C goes only to this process, which reads bpftrace's last lines
+            preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - it needs no lock that another thread may hold
         )
         self.pid = self._process.pid
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -213,7 +214,7 @@ def check_namespace(tracer: Tracer, seen_as: int) -> None:
     """Compare bpftrace's process id here with the one in its program (BadInputError: they differ)."""
     if seen_as != tracer.pid:
         raise BadInputError(
-            "This is a container with a PID namespace of its own, so the kernel has other process ids.",
+            "This is a container with its own PID namespace, so the kernel has other process ids.",
             remedy="watch on the host, or start the container with --pid=host",
         )
 

@@ -49,14 +49,14 @@ class Lines:
 
 
 class LiveTable:
-    """One line per worker, overwritten each second, with a histogram from 4 us to 1 s."""
+    """One line for each worker that is shown, overwritten each second, with a histogram from 4 us to 1 s."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._live.start()
 
     def show(self, made: tuple[LoopSecond, ...]) -> None:
-        """Show one second of all workers."""
+        """Show one second of all workers, or of those with the longest iterations if there are many."""
         self._live.update(live_table(made), refresh=True)
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ def plain_line(second: LoopSecond) -> str:
 
 
 def _worst(made: tuple[LoopSecond, ...]) -> list[LoopSecond]:
-    """Return the workers to show, in order; if there are many, those with the longest iterations, without idle ones."""
+    """Return the seconds to show, in order; if there are many, those with the longest iterations, without idle ones."""
     if len(made) <= WORKERS_SHOWN:
         return [*made]
     longest_s = {loop.worker: loop.longest_s for loop in summarise(LoopRecording(began="", seconds=made))}

@@ -240,7 +240,7 @@ class Watching:
                 self._note(f"{count(len(pids), f'worker {what}', f'workers {what}')}: {some(pids)}")
 
     def _keep_account(self) -> None:
-        """Add the cost of a second, if the kernel has accounted for it; restart the accounting now and then."""
+        """Keep the cost of a second if it is the largest so far; restart the accounting now and then."""
         self._seconds += 1
         if self._account is not None and (run := self._running) is not None:
             accounting, began_ns, before_ns = self._account
@@ -269,7 +269,7 @@ class Watching:
 
 
 def run_times(pid: int) -> tuple[float, float] | None:
-    """Return how long a process has run, and waited for a CPU; None if unknown, or if it has ended."""
+    """Return how long a process has run, and waited for a CPU, in seconds; None if unknown, or if it has ended."""
     try:
         run, wait, _ = (PROC / str(pid) / "schedstat").read_text(encoding="ascii").split()
     except (OSError, ValueError):

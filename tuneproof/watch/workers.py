@@ -35,7 +35,7 @@ class Worker:
     """One process with an event loop."""
 
     pid: int
-    name: str  # name of the container, or of the program
+    name: str  # name or short id of the container, or name of the program
 
 
 def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
@@ -47,7 +47,7 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
         every: Whether to return the workers of every nginx on this machine.
 
     BadInputError: There is no such nginx, or there are several to choose from. CannotRunHereError: A container is
-    named, but there is no engine's command to look it up.
+    named, but there is no engine's command to look it up, or an engine does not answer.
     """
     masters = {pid for pid in _pids() if _MASTER.match(_title(pid))}
     if wanted and not wanted.isdecimal():
@@ -201,7 +201,7 @@ Descriptors = Mapping[int, dict[int, str]]
 def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
     """Return what processes' descriptors refer to, without those closed by now.
 
-    A socket on a local port that the process's network namespace listens on is a client's, any other an upstream's.
+    A TCP socket on a local port that the process's network namespace listens on is a client's, any other an upstream's.
     A namespace's sockets are read once for all of its processes, since workers share them and there are many.
 
     Args:

@@ -216,7 +216,7 @@ def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
     (last,) = of.end(START_NS + 1_050_000_000)
     assert len(last.long) == 1
     assert of.end(START_NS + 1_060_000_000) == ()
-    # The iteration ends a moment after bpftrace has printed another second.
+    # While bpftrace ended, it printed another second.
     of.feed(long(start=START_NS + 1_020_000_000))
     (late,) = of.end(START_NS + 900_000_000)
     assert late.lasted_s == 0

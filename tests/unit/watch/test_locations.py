@@ -44,10 +44,12 @@ def facts(tmp_path: Path) -> Facts:
         ("upstream [2001:db8::1]:8001", ["/api/"]),
         ("upstream 10.0.0.4:8000", []),
         ("upstream 10.0.0.5:80", ["/shop/"]),
+        ("upstream 10.0.0.7:80", ["/shop/"]),
         ("upstream 10.0.0.6:80", []),
         ("upstream 10.0.0.9:443", ["/tls/"]),
         ("/srv/www/index.html", ["/"]),
         ("/srv/www/films/x", ["/"]),
+        ("/srv/www/api/x", ["/api/"]),
         ("/mnt/films/x.mp4", ["/films/"]),
         ("/var/lib/nginx/proxy", []),
         ("client 10.0.0.3", []),
@@ -56,7 +58,8 @@ def facts(tmp_path: Path) -> Facts:
 )
 def test_a_target_is_matched_by_address_or_path(facts: Facts, target: str, fits: list[str]) -> None:
     """The longest folder wins, and all addresses of a name match; locations that depend on the request never do."""
-    found = locations(facts, target, lambda host: frozenset({"10.0.0.5"}) if host == "shop.internal" else frozenset())
+    shop = frozenset({"10.0.0.5", "10.0.0.7"})
+    found = locations(facts, target, lambda host: shop if host == "shop.internal" else frozenset())
     assert [block.args[-1] if block.args else "" for block in found] == fits
 
 
@@ -67,7 +70,7 @@ def test_a_name_that_is_unknown_here_is_matched_by_its_port(facts: Facts) -> Non
 
 
 def test_the_diagnosis_of_a_stall_names_the_locations() -> None:
-    """The locations are those of the slowest calls; without a configuration, none are named."""
+    """Without a configuration, none are named."""
     loops = summarise(LoopRecording(began="", seconds=(SECOND,)))
     lines = list(diagnosis(loops, lambda target: f"{target}: location /" if "10.0.0.3" in target else ""))
     assert "  Where: upstream 10.0.0.3:8000: location /" in lines

@@ -1,4 +1,4 @@
-"""Each reason why bpftrace cannot run is reported with a remedy; shell scripts replace bpftrace."""
+"""The reason why bpftrace cannot run is reported, with a remedy if it is known; shell scripts replace bpftrace."""
 
 import os
 import platform
@@ -49,7 +49,7 @@ def test_a_host_that_lacks_nothing_is_suitable(bpftrace: Path) -> None:
     check_host()
 
 
-def test_each_reason_why_bpftrace_cannot_run_is_named(
+def test_each_unmet_requirement_of_the_host_is_named(
     bpftrace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     becomes(bpftrace, "echo bpftrace v0.9.4")
@@ -111,7 +111,7 @@ NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memor
     ],
     ids=["limit", "limit-is-fine", "kernel-without-that-limit", "cgroup"],
 )
-def test_a_lack_of_memory_for_maps_is_explained(
+def test_a_lack_of_memory_for_maps_is_distinguished_from_a_refusal(
     bpftrace: Path, monkeypatch: pytest.MonkeyPatch, commands: str, kernel: str, message: str
 ) -> None:
     """Only old kernels apply RLIMIT_MEMLOCK to maps; bpftrace warns on any kernel if it may not raise the limit."""
@@ -125,7 +125,7 @@ def test_a_lack_of_memory_for_maps_is_explained(
 
 
 def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
-    """This program would never end."""
+    """Otherwise, this program would run for 1000 s."""
     becomes(bpftrace, "echo one; exec sleep 1000")
     running = Tracer("BEGIN {}")
     assert running.line(5) == "one\n"

@@ -84,6 +84,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     monkeypatch.setattr(watching, "Tracer", partial(FakeTracer, of))
     monkeypatch.setattr(watching, "KernelMap", partial(FakeMap, of))
     monkeypatch.setattr(watching, "check_host", lambda: None)
+    monkeypatch.setattr(watching, "is_there", lambda _: False)
     monkeypatch.setattr(watching, "_LOOKS_FIRST_S", 0)
     monkeypatch.setattr(watching, "_LOOKS_EVERY_S", 0)
     return of
@@ -139,8 +140,8 @@ def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
 def test_a_change_of_the_level_starts_another_program_for_the_same_workers(kernel: Kernel) -> None:
     """The previous program ends as soon as the new one runs."""
     of = Watching(find=lambda: (ONE, TWO), lasts_s=None, levels=Levels(most_calls_per_s=1))
-    kinds = [["raw_syscalls" in program for program in kernel.programs] for _ in seen_by(of, 4)]
-    assert kinds[-1] == [True, False]
+    seen = [(["raw_syscalls" in program for program in kernel.programs], kernel.running) for _ in seen_by(of, 4)]
+    assert seen[-1] == ([True, False], 1)
     assert kernel.watched == {4711, 4712}
     assert kernel.running == 0
     assert any("from here on one in 16 iterations" in note for note in of.notes)
@@ -154,7 +155,7 @@ def test_watching_ends_in_time(kernel: Kernel) -> None:
 
 
 def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
-    """``find`` fails while a program runs, as it would on an unreadable file in /proc."""
+    """``find`` fails with an unexpected error while a program runs."""
     found = iter([(ONE,)])
     of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())
     with pytest.raises(RuntimeError, match="StopIteration"):
