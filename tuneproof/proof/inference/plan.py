@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import comb
 
 ERROR_RATE = 0.05
-"""The chance of a wrong *holds* over all looks together if the claim is only just false; the same for *refuted*."""
+"""The maximum chance of a wrong *holds* over all looks together if the claim is just false; the same for *refuted*."""
 COIN = 0.5  # the order of arms is random, so an effect at the threshold is equally often above and below it
 FEWEST_BLOCKS = 5
 """Blocks before the first look: with fewer, all would agree by chance in more than 1 in 20 cases."""

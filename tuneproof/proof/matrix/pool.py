@@ -81,7 +81,7 @@ class Pile:
 
 
 def noise_of(cells: Iterable[Cell]) -> float | None:
-    """Return the median share of CPU time that a spinning process lost before blocks, in percent; None if unknown."""
+    """Return the median of the cells' shares of CPU time that a spinning process lost, in percent; None if unknown."""
     lost_pct = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
     return statistics.median(lost_pct) if lost_pct else None
 

@@ -125,7 +125,7 @@ _MOST_WORKERS: Final = PROCESSES // 2
 
 
 class OwnNginxError(LabError):
-    """The user's own nginx does not start, so no claim can be tested on this version."""
+    """The user's own nginx does not start, or exceeds the lab's limits, so no claim can be tested on this version."""
 
 
 def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:

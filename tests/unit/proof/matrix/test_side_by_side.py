@@ -180,7 +180,7 @@ def test_memory_limits_the_number_of_labs_started_ahead(jobs: int, gib: int, lab
 @pytest.mark.parametrize(
     ("cpus", "gib", "patience", "jobs"),
     [(2, 24, 1, 8), (16, 8, 1, 8), (2, 0.5, 1, 1), (64, 256, 1, 16), (2, 24, 2, 4), (2, 24, 20, 2)],
-    ids=["cpus", "memory", "at-least-one", "networks", "slow", "very-slow"],
+    ids=["cpus", "memory", "at-least-one", "at-most-16", "slow", "very-slow"],
 )
 def test_an_engines_cpus_and_memory_limit_the_number_of_scenarios_at_once(
     cpus: int, gib: float, patience: float, jobs: int

@@ -115,7 +115,7 @@ def test_a_file_without_times_is_rejected(tmp_path: Path, document: object, mess
 
 
 def test_results_with_an_unknown_depth_are_rejected(tmp_path: Path) -> None:
-    """The number of looks at that depth is unknown, so times cannot be scaled to another one."""
+    """The maximum number of blocks at that depth is unknown, so times cannot be scaled to another one."""
     with pytest.raises(BadInputError, match="the depth is none of quick, full"):
         read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
 

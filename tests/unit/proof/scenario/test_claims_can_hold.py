@@ -1,6 +1,6 @@
 """Claims can hold and can be refuted: a claim about an impossible effect would test nothing.
 
-Each claim gets canned observations with its effect, slightly beyond its threshold or within its margin, and
+Each claim in TABLE gets canned observations with its effect, slightly beyond its threshold or within its margin, and
 observations without it, slightly on the other side: for a margin, both above and below.
 """
 

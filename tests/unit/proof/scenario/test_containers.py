@@ -17,7 +17,7 @@ HTTP3 = next(scenario for scenario in EVERY_SCENARIO if scenario.name == "http3"
 @pytest.mark.parametrize("shaped", [(), ("client",)])
 @pytest.mark.parametrize("needed", ["http3", "post_quantum", ""])
 def test_a_scenario_that_needs_http3_clients_has_them(needed: str, shaped: tuple[str, ...]) -> None:
-    """Other scenarios have none. These clients share the client's link, with or without shaping."""
+    """Other scenarios have none. These clients share the client's link if it is shaped."""
     scenario = replace(HTTP3, http3=needed == "http3", post_quantum=needed == "post_quantum")
     placement = CpuPlacement.on(Cpus(allowed="0-1"), shares=(CpuShare.FIRST,))
     specs = container_specs(

@@ -68,7 +68,7 @@ def test_a_death_that_is_an_outcome_is_a_valid_trial(decide: Deciding) -> None:
     assert (cell.verdict, cell.blocks, cell.void_blocks, len(bench.failures)) == ("holds", 5, 0, 5)
 
 
-def test_a_trial_with_a_users_own_nginx_is_not_repeated(decide: Deciding) -> None:
+def test_a_trial_in_which_a_users_own_nginx_fails_is_not_repeated(decide: Deciding) -> None:
     bench = failing(OwnNginxError("your nginx takes too much"), 2)
     with pytest.raises(OwnNginxError):
         decide(bench)

@@ -48,7 +48,7 @@ def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
 
 
 def test_a_mitigations_line_contains_the_figures_of_its_arm() -> None:
-    """Bytes are shown as megabytes, and unmeasured values as dashes, for example in an arm without valid trials."""
+    """Unmeasured values are shown as dashes, for example in an arm without valid trials."""
     figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
     some: dict[str, Metric] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
     head, *lines = league_lines({"default": figures, "small": some, "limit-rate": {"trials": 0}})
@@ -126,7 +126,7 @@ def test_the_claim_about_every_client_shows_and_compares_its_own_grid(grid: Grid
         (WHOLE, 10.0, {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}, 2 / 9),
     ],
 )
-def test_a_limited_cell_is_relieved_if_its_iterations_are_shorter(
+def test_a_limited_cell_is_relieved_if_its_iterations_take_at_most_a_fifth_of_the_time(
     grid: Grid, usual_ms: float, cells: dict[str, StallObservation], share: float
 ) -> None:
     assert relieved_share({**block(grid, usual_ms), **cells}, grid) == share

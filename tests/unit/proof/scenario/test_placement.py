@@ -112,7 +112,7 @@ def test_one_cpu_is_too_few() -> None:
         ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; ask for at most 2"),
     ],
 )
-def test_asking_for_more_cpus_than_exist_ends_the_run(requested: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
+def test_asking_for_more_cpus_than_are_free_ends_the_run(requested: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
     with pytest.raises(TooFewCpusError) as caught:
         CpuPlacement.on(TWO, shares=MANY, requested=requested, alone=alone)
     assert message.partition("; ")[0] == caught.value.what

@@ -5,9 +5,8 @@ import itertools
 
 import pytest
 
-from tests.support.canned_observations import STALL, turning
-from tests.support.canned_trials import observed as observation_of
-from tests.support.canned_trials import stall_record
+from tests.support.canned_observations import STALL
+from tests.support.canned_trials import observed, stall_record
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
 from tuneproof.catalogue.reuseport_stall_effects import (
     fed_to_loaded,
@@ -24,14 +23,6 @@ def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
     arms = {arm.name: arm for arm in scenario.arms()}
     assert len(arms) == len(scenario.arms())
     return arms
-
-
-def observed(
-    *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
-) -> StallObservation:
-    """Return a trial with an idle worker (1 ms of CPU time per iteration) and ten small requests, some of them late."""
-    record = stall_record(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
-    return turning(observation_of(record), turn_bytes=reads, turn_cpu_ms=cpu_ms)
 
 
 def served(*worker_pids: int | None) -> StallObservation:
@@ -58,7 +49,7 @@ def test_a_host_with_a_default_close_to_the_remedy_has_no_doses(default_max_byte
 
 def test_slow_requests_are_defined_by_the_unloaded_median_of_their_own_trial() -> None:
     """Five times 4 ms is 20 ms; a request that takes exactly 20 ms is not slow."""
-    observation = observation_of(stall_record(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
+    observation = observed(stall_record(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
     assert slow(observation) == 2 / 4
 
 
