@@ -124,7 +124,7 @@ def _mixed(packets: Sequence[Packet]) -> bytes:
 PCAPNGS: Final = (pcapng(_BOTH_LEGS), pcapng(_TROUBLE), _mixed(_TROUBLE), _mixed(_packets(short())))
 GZIPS: Final = (
     *(gzip.compress(content, mtime=0) for content in (*PCAPS[:3], *PCAPNGS[:3])),
+    # These are stored uncompressed, so that changes reach the packets.
     gzip.compress(PCAPS[1][:500], 0, mtime=0) + gzip.compress(PCAPS[1][500:], 0, mtime=0),
-    # This one is stored uncompressed, so that changes reach the packets.
     gzip.compress(PCAPNGS[2], 0, mtime=0),
 )

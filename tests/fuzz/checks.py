@@ -60,7 +60,7 @@ def check_capture(summary: CaptureSummary) -> None:
 
 
 def check_run(run: LoadRun) -> None:
-    """Require that a run can be displayed, and that its shares are between 0 and 1."""
+    """Require that a run can be displayed, and that its share of failed requests is between 0 and 1."""
     check_figures(load_figures(run))
     require(run.failed_share is None or 0 <= run.failed_share <= 1, f"a share of {run.failed_share}")
 

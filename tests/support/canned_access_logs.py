@@ -1,4 +1,4 @@
-"""Lines of the lab's access log, with and without a stall."""
+"""Lines of access logs: the article's, with and without a stall, and the lab's."""
 
 # From the source article, during the stall, with reuseport and the host's default tcp_rmem.
 STALLED = """\

@@ -1,4 +1,4 @@
-"""Evidence of every kind from a healthy nginx, and variants with faults."""
+"""Evidence from a healthy nginx, and variants with faults."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -312,7 +312,7 @@ def seen(*parts: Any) -> EvidenceSet:
 
 
 def healthy_evidence() -> EvidenceSet:
-    """Return evidence of every kind from a busy host with nothing wrong."""
+    """Return evidence from a busy host with nothing wrong, except error logs and recordings of event loops."""
     return seen(
         replace(legs(), quic=(quic(),)),
         log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02)))),

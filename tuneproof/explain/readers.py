@@ -181,7 +181,7 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
 
 
 def _number_of(readings: Sequence[object]) -> tuple[Figure, ...]:
-    """Return the number of readings if there are several: the figures are then those of an interval."""
+    """Return the number of readings if there are several; figures of counters are then those of the interval."""
     return (Figure(key="readings", name="readings", value=len(readings)),) if len(readings) > 1 else ()
 
 

@@ -15,7 +15,7 @@ _PROMPT: Final = re.compile(
 )
 _HOST: Final = re.compile(r"(?:\([\w.-]+\) )?\[?(?:[\w.+-]+@)?(?P<host>[\w.-]+)")
 # "$ " also begins other lines, so only commands that collect evidence count after it. "# " also begins comments, such
-# as "# nginx configuration", so an option or a path must follow.
+# as "# nginx configuration": most commands after it must stand alone, or have an option, a path or a pipe.
 _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
 _LOGS: Final = r"(?:docker|podman|kubectl)(?: compose| service)? logs|journalctl|dmesg"
 _BARE: Final = re.compile(

@@ -65,7 +65,7 @@ class Message:
     area: str  # its file
     name: str  # what it means, as a headline
     words: tuple[Words, ...]
-    levels: tuple[str, ...]  # nginx's log level; empty for messages from other programs
+    levels: tuple[str, ...]  # nginx's log levels; empty for other programs' messages, and nginx -t's without a level
     problem: Problem
     happened: str  # one sentence
     why: str  # what provokes it

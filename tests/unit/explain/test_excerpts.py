@@ -20,7 +20,7 @@ from tuneproof.messages.rows import Problem, messages
 
 LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
-# Part of a message, and its row. Of the lines with these words, the first from each version is used.
+# Part of a message, and its row. An excerpt repeats a line with these words: the first of a version of nginx.
 TRUTH: Final = {
     "(111: Connection refused) while connecting to upstream": "upstream_refused",
     "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",
@@ -118,7 +118,7 @@ UNRELATED: Final = (
 
 
 def lines_with(words: str) -> list[str]:
-    """Return the first line with these words from each version that wrote one."""
+    """Return the first log line with these words from each version that wrote one."""
     found = []
     for folder in sorted(LOGS.iterdir()):
         lines = [line for path in sorted(folder.glob("*.log")) for line in path.read_text(errors="replace").split("\n")]
@@ -165,7 +165,7 @@ def test_there_are_enough_excerpts_and_each_is_from_a_recorded_line() -> None:
 def test_an_excerpt_gets_its_row_count_and_remedy(
     words: str, row: str, program: str, seed: int, tmp_path: Path
 ) -> None:
-    """The output names the row, the number of messages, and what to do."""
+    """A problem is in the headline; its remedy, and that of a possible problem, is on the first screen."""
     text, number = excerpt(words, row, program, seed)
     explanation = explained(text, tmp_path)
     reported = explanation.messages
@@ -195,7 +195,7 @@ def test_a_quoted_message_without_time_and_level_is_recognised(quote: str, tmp_p
 @pytest.mark.parametrize(
     "before",
     ["2026/11/26 09:00:01 [error] 7#7: *1 ", " [error] 7#7: *1 ", "[error] 7#7: "],
-    ids=["whole", "no time", "level only"],
+    ids=["whole", "no time", "no connection"],
 )
 def test_a_message_may_lack_its_time_and_contain_line_breaks(before: str, tmp_path: Path) -> None:
     """The message ends with its host; the access log line after it is not part of it."""
@@ -222,7 +222,7 @@ def test_a_log_line_in_a_list_or_as_code_keeps_its_level(before: str, tmp_path: 
 
 
 @pytest.mark.parametrize("at", [" (SSL:", " while ", " SSL handshaking"])
-def test_a_line_break_may_precede_the_reason_or_be_within_the_action(at: str, tmp_path: Path) -> None:
+def test_a_line_break_may_precede_the_reason_or_the_action_or_be_within_the_action(at: str, tmp_path: Path) -> None:
     line = (
         "2026/11/26 09:00:01 [error] 7#7: *1 SSL_do_handshake() failed (SSL: error:0A00010B:SSL routines::"
         "wrong version number) while SSL handshaking to upstream, client: 10.0.0.2"

@@ -30,7 +30,7 @@ def proc_net(overflows: int) -> str:
 
 
 def of_kernel(names: str, value: int) -> str:
-    """Return /proc/net/netstat of a kernel that has these counters, all with this value."""
+    """Return /proc/net/netstat of a kernel that has these counters in TcpExt, all with this value."""
     values = " ".join([str(value)] * len(names.split()))
     return f"TcpExt: {names}\nTcpExt: {values}\nIpExt: InCsumErrors\nIpExt: 0\n"
 
@@ -133,7 +133,7 @@ def test_lines_in_another_format_are_reported_with_samples(tmp_path: Path) -> No
 
 
 def test_a_log_is_read_in_a_format_from_a_configuration_or_an_option(tmp_path: Path) -> None:
-    """A configuration may be named after the log, and is reported as a file; one given as an option is not."""
+    """A configuration among the files may follow the log, and is reported as a file; one given as an option is not."""
     own = {"log": f"{OWN}\n"}
     (alone,), (log, configuration) = (explained(tmp_path, each).found for each in (own, {**own, "conf": CONFIGURATION}))
     assert alone.error is not None
@@ -175,7 +175,7 @@ def test_fields_after_combined_are_left_out_with_a_warning(tmp_path: Path) -> No
 
 
 def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
-    """Clients send the text of quoted strings, so times inside them are ignored, and so are whole numbers."""
+    """A client may send the text of a quoted string, so names inside it are ignored; so are whole numbers."""
     fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, -" urt=0.002, 0.012 uht=7 pipe=.'
     explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
     (log,) = explanation.evidence.access_logs
@@ -185,7 +185,7 @@ def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
     assert log.content.header_minus_connect_s is None
 
 
-def test_an_invalid_format_is_bad_input(tmp_path: Path) -> None:
+def test_an_invalid_format_or_configuration_is_bad_input(tmp_path: Path) -> None:
     for text in ("", "no variables"):
         with pytest.raises(BadInputError) as caught:
             explained(tmp_path, {"log": OWN}, log_formats=(text,))
@@ -230,10 +230,10 @@ def test_counters_of_two_files_are_compared_in_their_order(tmp_path: Path) -> No
     ],
     ids=["another kernel", "just started", "far larger counters", "other CPUs"],
 )
-def test_readings_that_seem_to_be_from_two_hosts_are_not_compared(
+def test_readings_are_compared_unless_they_seem_to_be_from_two_hosts(
     files: dict[str, str], doubt: str, tmp_path: Path
 ) -> None:
-    """Two readings of one host have the same names and numbers of CPUs, and large counters hardly change."""
+    """Readings of one host have the same counters and CPUs, and counters above 10,000 do not grow tenfold meanwhile."""
     explanation = explained(tmp_path, files)
     compared = explanation.found[2]
     assert [doubt in warning for warning in compared.warnings] == ([True] if doubt else [])
@@ -360,7 +360,7 @@ def test_an_unreadable_file_in_a_folder_is_reported_and_the_others_are_read(
         explain(sources([str(tmp_path / "a.log")]))
 
 
-def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_all_kinds_except_captures_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Nothing is printed while they are read. tests/fuzz tests damaged files."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():

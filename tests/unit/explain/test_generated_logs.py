@@ -32,7 +32,7 @@ def test_generated_stalls_last_from_20_ms_to_2_s() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_finding_is_false_and_no_stall_is_missed(seed: int) -> None:
+def test_no_finding_is_false_and_no_long_stall_is_missed(seed: int) -> None:
     log = judged(seed)
     assert not log.wrong, log.truth
     assert not log.is_missed, log.truth

@@ -69,7 +69,7 @@ def test_the_first_screen_begins_with_the_cause_and_names_each_file_by_its_numbe
     assert "\nNote  at 3 s: 1 worker" in render_text((recording,), NOTHING, width=80, color=False)
 
 
-def test_details_contain_every_reason_and_every_figure() -> None:
+def test_details_add_reasons_and_figures_to_the_first_screen() -> None:
     assert "\x1b[33mWarning\x1b[0m" in render_text(FOUND, OVERFLOWS, width=80, color=True)
     first = render_text(FOUND, OVERFLOWS, width=80, color=False).removesuffix("  More: --details\n")
     whole = render_text(FOUND, OVERFLOWS, width=80, color=False, everything=True)

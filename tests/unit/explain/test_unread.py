@@ -35,8 +35,8 @@ def test_a_log_that_nginx_did_not_write_is_named_and_not_read(line: str, expecte
     assert found.error == expected + INSTEAD[expected.partition(" of ")[0] + " of"]
 
 
-def test_with_a_given_format_another_programs_log_is_read_as_an_access_log(tmp_path: Path) -> None:
-    """The user knows what the file is; the error then concerns the format."""
+def test_with_a_given_format_the_error_for_another_programs_log_concerns_the_format(tmp_path: Path) -> None:
+    """The user knows what the file is."""
     text = '{"ClientIP":"203.0.113.9","EdgeResponseStatus":200}\n'
     (found,) = explained(tmp_path, {"log": text}, log_formats=("$status",)).found
     assert found.error is not None

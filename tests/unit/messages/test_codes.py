@@ -38,7 +38,7 @@ def test_clauses_about_other_numbers_are_left_out(codes: list[str], expected: st
     assert only_about(WHY, codes) == expected
 
 
-def test_if_no_clause_applies_the_whole_text_is_kept() -> None:
+def test_if_nothing_would_be_left_the_whole_text_is_kept() -> None:
     assert only_about("2: missing. 13: denied.", ["99"]) == "2: missing. 13: denied."
     for row in coded():
         why = messages()[row].why

@@ -105,9 +105,13 @@ def wordings(errno_words: str) -> list[str]:
 
 def test_a_message_truncated_before_its_error_number_finds_all_rows_that_begin_with_it() -> None:
     """People paste only the part that fits their screen."""
-    found = [row.id for row in find("bind() to 0.0.0.0:80 failed")]
-    assert {row.id for row in find("bind() to 0.0.0.0:80 failed (98: Address already in use)")} < set(found)
-    assert all("bind() to" in " ".join(words.text for words in messages()[row].words) for row in found)
+    begin = {
+        row.id
+        for row in messages().values()
+        if any(words.text.startswith("bind() to <address> failed") for words in row.words)
+    }
+    assert {row.id for row in find("bind() to 0.0.0.0:80 failed")} == begin
+    assert len(begin) > 1
 
 
 @pytest.mark.parametrize(("musl", "glibc"), MUSL.items())

@@ -1,6 +1,6 @@
 """The rows match nginx's source code: each message has a row or a reason for having none, and no row is obsolete.
 
-TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; if unset, these tests are skipped.
+TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; if unset, tests that need it are skipped.
 """
 
 import os

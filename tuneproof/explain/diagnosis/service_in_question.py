@@ -35,7 +35,7 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
 
     ``service``: the address and port in captures to keep; default: those with the most traffic.
 
-    Raises BadInputError: No capture contains the service that is given.
+    Raises BadInputError: There are captures, but none contains the given service.
     """
     if (
         service is not None

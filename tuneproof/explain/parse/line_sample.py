@@ -44,7 +44,7 @@ class LineSampler:
         self._checksums: dict[int, int] = {}
 
     def add(self, line: str) -> None:
-        """Add a line, with or without its line end; blank ones do not count."""
+        """Add a line, with or without its line end; empty ones do not count."""
         text = line.rstrip("\r\n")
         checksum = crc32(text.encode("utf-8", "surrogatepass"))
         if checksum >= self._below or not text:

@@ -130,7 +130,7 @@ CASES: Final[Rows] = {
         row("fewer duplicate ACKs", POSSIBLE, again(40, acks=9)),
         row("ten segments", FOUND, again(10, segments=100, acks=100)),
         row("nine segments", NOT_SEEN, again(9, segments=100, acks=100)),
-        # Three retransmitted SYN/ACKs show a full accept queue, unless the server's own data is lost, too.
+        # Three retransmitted SYN/ACKs show a full accept queue, unless ten of the server's segments are lost, too.
         *(
             row(
                 f"{server} segments, {synacks} SYN/ACKs",

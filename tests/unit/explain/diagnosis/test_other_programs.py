@@ -1,4 +1,4 @@
-"""Evidence about other programs on nginx's machine does not lead to findings about nginx."""
+"""Other programs' problems are not findings about nginx; symptoms without a known cause are reported."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -166,7 +166,7 @@ def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary
     ],
     ids=["a-backend", "a-few-tries", "a-closed-port", "a-firewall", "ipv6-before-ipv4", "somebody-listens"],
 )
-def test_a_service_with_only_failed_attempts_is_kept_if_it_may_be_nginxs_upstream(
+def test_a_service_with_only_failed_attempts_is_kept_if_it_may_be_nginx_or_an_upstream(
     tried: ServiceSummary, *, counts: bool
 ) -> None:
     narrow = narrowed(seen(capture(service(), tried)))
@@ -337,9 +337,7 @@ def test_a_worker_without_a_cpu_calls_for_what_takes_the_cpus() -> None:
 
 
 @pytest.mark.parametrize(("answered", "mentions"), [(400, 1), (380, 0)])
-def test_upstreams_begin_to_answer_in_time_only_if_they_answered_the_slow_requests(
-    answered: int, mentions: int
-) -> None:
+def test_prompt_upstreams_are_mentioned_only_if_they_answered_the_slow_requests(answered: int, mentions: int) -> None:
     """A request that the client gave up after 5 s has no time until the response header."""
     slow = spread(0.05, 5.0, slow_share=0.2, count=400)
     given = seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.05, count=answered)))

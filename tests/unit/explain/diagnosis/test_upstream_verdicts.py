@@ -58,7 +58,7 @@ SLOW: Final = spread(0.2, 0.8)
 
 
 def slow_log(*workers: WorkerSummary, **values: Any) -> LogSummary:
-    """Return a log of a backend that is slow for every request, with these workers.
+    """Return the log of a slow backend, with these workers.
 
     Workers with only connect times of 0.000 may have reused connections.
     """
@@ -247,7 +247,7 @@ CASES: Final[Rows] = {
     ],
     no_port: [
         row(
-            "nginx says so",
+            "nginx logs it",
             FOUND,
             "for 1: 20 connections to upstreams without a free local port (10.0.1.3:9000)",
             said_so(Event.NO_PORT, 20, "10.0.1.3:9000"),
@@ -262,7 +262,7 @@ CASES: Final[Rows] = {
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
     no_live_upstream: [
-        row("nginx says so", FOUND, "for 1: 20 requests for which no live", said_so(Event.NONE_LEFT, 20), ANSWERED_502),
+        row("nginx logs it", FOUND, "for 1: 20 requests for which no live", said_so(Event.NONE_LEFT, 20), ANSWERED_502),
         row("once in thousands", RARE, said_so(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),

@@ -97,7 +97,7 @@ CASES: Final[Rows] = {
             "for 1: a request with an open backend connection for 1 ms (median), 300 ms (p90)",
             legs(connected_held_s=spread(0.001, 0.3)),
         ),
-        # These figures are from the article.
+        # Half of the requests must be held for 20 ms, a tenth for 50 ms, or one in a hundred for 200 ms.
         row("2 % held for 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
         row("2 % held for 200 ms", FOUND, legs(request_s=spread(0.001, 0.2, slow_share=0.02))),
         row("2 % held for 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
@@ -146,7 +146,7 @@ CASES: Final[Rows] = {
             NOT_SEEN,
             log(standstills=(stood_still(alone=2, moments=4), stood_still(worker_pid=13, alone=1, moments=5))),
         ),
-        # Chance alone has this result once in fifty times.
+        # By chance, one moment in fifty looks like the end of a stall; twice as many are required.
         row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
         row("few delayed requests", RARE, log(standstills=(stood_still(delayed=4),))),
@@ -243,7 +243,8 @@ CASES: Final[Rows] = {
             LATE_LOG,
             legs(back={"syn_retransmission_delay_s": spread(0.0001)}, matched=0),
         ),
-        # The p90 or the median must be five times the minimum: gaps in a worker's CPU time delay only a few.
+        # The p90 must be five times the minimum, and reach 50 ms, or the median 10 ms: gaps in a worker's CPU time
+        # delay only a few connects.
         *(
             row(name, verdict, log(connect_time_s=times))
             for name, times, verdict in (
@@ -258,7 +259,7 @@ CASES: Final[Rows] = {
                 ("49 % take 10 ms", spread(0.001, 0.01, slow_share=0.49), NOT_SEEN),
             )
         ),
-        # Such a worker finds both the request and the client's FIN in one loop iteration.
+        # A stalled worker finds both the request and the client's FIN in one loop iteration.
         row("three 499s without time", POSSIBLE, log(closed_499_without_time=3)),
         row("three of a thousand", NOT_SEEN, log(requests=1000, closed_499_without_time=3)),
         row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
@@ -278,7 +279,7 @@ CASES: Final[Rows] = {
         ),
         row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
         row("fast answers", NOT_SEEN, service(BACK)),
-        # Holding 10 % of the requests for 70 ms matters less if all of them wait 200 ms for the backend.
+        # Holding 20 % of the requests for 70 ms matters less if all of them wait 200 ms for the backend.
         row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
         row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
     ],

@@ -56,7 +56,7 @@ class LoopSign:
 
     worker: int
     reason: Reason
-    verdict: CauseVerdict  # found, rare, or possible
+    verdict: CauseVerdict  # found or rare
     text: str
 
     @property

@@ -31,9 +31,9 @@ def request(
 
 
 def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
-    """Yield the requests of this many seconds, in each of which worker 12 stops from 100 to 400 ms.
+    """Yield the requests of these seconds, in each of which worker 12 stops from 100 to 400 ms.
 
-    The stop delays a connection, two more requests are read at its end, and worker 11 connects twice during it.
+    The stop delays a connection, two more requests are read at its end, and worker 11 connects three times during it.
 
     ``changes``: fields of the delayed request, of those at the end of the stop, and of the other worker's.
     """

@@ -32,8 +32,8 @@ def test_connect_times_of_zero_do_not_count_as_new_connections() -> None:
 
 
 def test_servers_without_an_address_count_as_one() -> None:
-    (each,) = added(record(upstream_addr=())).connects()
-    assert each.server == NOT_LOGGED
+    (each,) = added(*[record(upstream_addr=())] * 2).connects()
+    assert (each.server, each.connect_time_s.count) == (NOT_LOGGED, 2)
 
 
 def test_the_backends_own_time_is_reported_by_path() -> None:
@@ -62,7 +62,7 @@ def test_requests_with_a_body_or_without_a_response_have_no_own_time(given: LogR
     assert added(given).paths() == ()
 
 
-def test_the_numbers_of_paths_and_servers_are_limited() -> None:
+def test_the_numbers_of_paths_and_of_pairs_of_worker_and_server_are_limited() -> None:
     """An attacker can send any number of paths."""
     paths = map("".join, itertools.product("abcdefghijk", repeat=3))
     times = added(*(record(f"GET /{path} HTTP/1.1", worker_pid=pid) for pid, path in enumerate(paths)))

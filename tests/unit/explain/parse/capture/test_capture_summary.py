@@ -24,8 +24,8 @@ def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:
     return FlowRecord(client=client, server=server, **fields)  # type: ignore[arg-type]  # differ in each test
 
 
-def test_a_distribution_is_within_a_percent_of_the_exact_one() -> None:
-    """Count, mean, minimum and maximum are exact; merged halves equal the whole."""
+def test_percentiles_are_within_half_a_percent_of_the_exact_ones() -> None:
+    """Count, mean, minimum and maximum are exact; merged parts equal the whole."""
     chance = random.Random(1)  # noqa: S311  # a fixed sample
     values_s = [chance.lognormvariate(-6, 2) for _ in range(20_000)]
     exact = distribution(round(value_s * 1e9) / 1e9 for value_s in values_s)
@@ -36,7 +36,8 @@ def test_a_distribution_is_within_a_percent_of_the_exact_one() -> None:
     assert found is not None
     assert half.distribution() == found
     assert (found.count, found.minimum, found.maximum) == (exact.count, exact.minimum, exact.maximum)
-    for figure in map(attrgetter, ("median", "p90", "p99", "mean")):
+    assert found.mean == pytest.approx(exact.mean)
+    for figure in map(attrgetter, ("median", "p90", "p99")):
         assert figure(found) == pytest.approx(figure(exact), rel=0.005)
 
 
@@ -102,7 +103,7 @@ def test_only_the_64_busiest_services_are_kept() -> None:
 
 
 def test_figures_are_few_and_in_order() -> None:
-    """Missing values are left out; even a capture with all values has few figures."""
+    """Missing times are left out; even a capture with many problems has few figures."""
     assert figures(CaptureSummary()) == (
         Figure(key="tcp_segments", name="TCP segments", value=0),
         Figure(key="connections", name="connections", value=0),

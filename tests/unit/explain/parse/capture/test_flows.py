@@ -44,7 +44,7 @@ def anomalies(side: Side) -> dict[str, float]:
 
 
 def test_a_healthy_flow_has_times_and_nothing_repeated() -> None:
-    """The handshake, data in both directions, and both FINs are reported as they were."""
+    """The handshake's times and the data in both directions are reported as they were."""
     talk = opened()
     talk.send(CLIENT, DATA)
     talk.send(SERVER, DATA)

@@ -114,8 +114,7 @@ def test_a_request_shows_which_side_is_the_client() -> None:
     assert (flow.client.port, flow.server.port, flow.exchanges) == (79, 80, 1)
 
 
-def test_other_protocols_have_no_exchanges() -> None:
-    """Examples are TLS, and payload that was not captured."""
+def test_a_tls_connection_has_no_exchanges() -> None:
     talk = Conversation()
     talk.handshake()
     talk.send(CLIENT, b"\x16\x03\x01" + bytes(300))

@@ -210,7 +210,7 @@ def service_of(*packets: object) -> QuicService:
 
 @pytest.mark.parametrize("version", INNER)
 def test_icmp_shows_which_connections_are_unreachable(version: int) -> None:
-    """The quoted packet may be truncated after the ports (RFC 792). A client that receives ICMP may not try again."""
+    """The quoted packet may end after the UDP header (RFC 792). A client that receives ICMP may not try again."""
     sent = INNER[version] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
     about = bytes(sent)[: len(INNER[version]) + 8]
     refused = service_of(sent, UNREACHABLE[version] / about)
