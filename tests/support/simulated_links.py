@@ -6,6 +6,7 @@ The host may be busy; then the sender and the shaper stop for a while.
 import itertools
 
 import numpy as np
+import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -50,6 +51,8 @@ class Gaps:
 
 QUIET = (0.0, 1.3)
 """The share of the time that is lost, and the median length of a gap in ms."""
+_NOISE = {"quiet": QUIET, "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
+over_noise = pytest.mark.parametrize("noise", _NOISE.values(), ids=_NOISE)
 
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:

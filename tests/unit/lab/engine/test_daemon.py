@@ -16,7 +16,7 @@ DAEMON_PID = 4242
 
 
 class Machine:
-    """A machine without an engine.
+    """A machine without a running engine.
 
     answers_after: the number of connection attempts that fail after dockerd has started (None: all). exits_after: the
     attempt at which dockerd exits (None: it keeps running). results: the results of programs by a word of their

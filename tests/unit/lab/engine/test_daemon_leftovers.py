@@ -57,12 +57,6 @@ def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_the_process_of_this_test_is_not_taken_for_dockerd(paths: EnginePaths) -> None:
-    paths.pid_file.write_text(str(os.getpid()), encoding="utf-8")
-    assert is_alive(paths, os.getpid())
-    assert find_dockerd(paths) is None
-
-
 def test_a_running_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
     with started(write_program(tmp_path, "dockerd")) as process:
         paths.pid_file.write_text(f"{process.pid}\n", encoding="utf-8")

@@ -155,10 +155,8 @@ def test_an_engines_certificate_is_checked_against_the_authority_in_docker_cert_
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path) -> None:
-    """Docker's own command line has the same order."""
+def test_an_address_has_the_name_of_the_variable_or_context_that_it_comes_from(tmp_path: Path) -> None:
     assert find_endpoint({"DOCKER_CONFIG": str(tmp_path)}) == Endpoint(address="unix:///var/run/docker.sock")
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     write_context(tmp_path, "far", "tcp://far:2376")
     chosen = find_endpoint({"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "far"})
     assert chosen == Endpoint(address="tcp://far:2376", chosen_by="Docker context 'far'")

@@ -118,20 +118,19 @@ def test_an_engine_that_hangs_is_not_called_again() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_a_call_that_checks_the_result_of_its_first_try_is_repeated_once(api: docker.APIClient) -> None:
+def test_a_call_that_checks_the_result_of_its_first_try_is_repeated_once_after_a_lost_response(
+    api: docker.APIClient,
+) -> None:
+    """A refusal is a response."""
     Engine.loses = 1
     once_more(lambda: api.create_container("image", name="n"))
     Engine.loses = 2
     with pytest.raises(requests.ConnectionError):
         once_more(lambda: api.create_container("image", name="n"))
-    assert Engine.seen == ["POST /containers/create"] * 4
-
-
-def test_a_refusal_is_a_response_and_is_not_repeated(api: docker.APIClient) -> None:
     Engine.status = 409
     with pytest.raises(APIError):
         once_more(lambda: api.create_container("image", name="n"))
-    assert Engine.seen == ["POST /containers/create"]
+    assert Engine.seen == ["POST /containers/create"] * 5
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")

@@ -71,10 +71,8 @@ def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
     assert HeldConnections().cut_short_paths == ()
 
 
-ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))
-
-
 def test_every_observation_contains_the_duration_and_the_stolen_cpu_time_of_its_call() -> None:
-    outcome = outcome_of(ANSWERED, 7)
+    machine = MachineShares(busy_pct=80.0, steal_pct=1.5)
+    outcome = outcome_of(Answered(answer="done", took_s=2.25, machine=machine), 7)
     assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={})
     assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)

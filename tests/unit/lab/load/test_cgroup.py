@@ -38,12 +38,6 @@ def container(folder: Path) -> "LabContainer":
     return cast("LabContainer", types.SimpleNamespace(run=run))
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    folder.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="ascii")
-
-
 @pytest.mark.parametrize(
     ("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)], ids=["v2", "v1"]
 )
@@ -51,7 +45,9 @@ def test_kernel_memory_is_the_usage_without_processes_and_page_cache(
     below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
 ) -> None:
     """Version 1 has a folder for each resource, and lacks the files of version 2, which is not an error."""
-    write(tmp_path / below, files)
+    (tmp_path / below).mkdir(exist_ok=True)
+    for name, text in files.items():
+        (tmp_path / below / name).write_text(text, encoding="ascii")
     assert CgroupMemory.of(container(tmp_path)) == figures
 
 

@@ -1,11 +1,9 @@
 """HTTP load by a generator: its settings, and all figures of a run."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from images.client.loadgen import tools
 from tests.support.canned_tools import ab_report, wrk_report
 from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, worker
 from tuneproof.errors import LabError
@@ -100,15 +98,6 @@ def test_a_backend_can_be_measured_without_nginx() -> None:
     HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
     tool = tool_of(fake)
     assert (tool.address, tool.port, tool.path) == (BACKEND_ADDRESS, 8000, "/page")
-
-
-@pytest.mark.parametrize(("load", "limit"), [(HttpLoad(tool=AB), "-s 30"), (HttpLoad(tool=WRK), "-d1s --timeout 30s")])
-def test_the_client_makes_a_command_from_the_settings(load: HttpLoad, limit: str) -> None:
-    fake = stage(ANSWER if load.tool == AB else WRK_ANSWER)
-    load.run(fake.stage, label="a-b1")
-    tool = tool_of(fake)
-    command = tools.ab_command(tool, times=Path("times")) if load.tool == AB else tools.wrk_command(tool)
-    assert limit in " ".join(command)
 
 
 def test_the_call_may_last_as_long_as_the_run_and_its_timeout() -> None:

@@ -75,7 +75,7 @@ def test_the_counters_include_those_of_each_cpu() -> None:
         dataclasses.replace(COUNTERS, counters="TcpExt: ListenDrops\nTcpExt: 3 4\n"),
         dataclasses.replace(COUNTERS, softnet="9 1 2\n"),
     ],
-    ids=["no-counters", "no-names", "no-softnet"],
+    ids=["no-counters", "a-value-without-a-name", "no-softnet"],
 )
 def test_counters_in_another_format_are_an_error(unreadable: CounterTexts) -> None:
     """Another kernel may have another format. The message contains the expected one."""

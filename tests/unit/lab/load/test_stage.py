@@ -38,15 +38,6 @@ class StandInLab:
     def programs(self, *, prober: bool = True) -> Programs:
         return Programs(self.lab, prober=prober)
 
-    def stage(self) -> Stage:
-        return Stage(
-            lab=self.lab,
-            programs=self.programs(),
-            subject_name="small",
-            port=8080,
-            addresses={"default": "172.18.0.3", "small": "172.18.0.4", "backend": "172.18.0.5"},
-        )
-
 
 def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
     """Old programs may have ended, or still hold a trial's connections.
@@ -94,8 +85,10 @@ def test_a_capture_is_read_from_the_container_that_recorded_it() -> None:
 
 def test_a_stage_belongs_to_one_of_several_nginx_containers() -> None:
     stand_in = StandInLab()
-    stage = stand_in.stage()
-    assert (stage.address, stage.addresses["backend"]) == ("172.18.0.4", "172.18.0.5")
+    addresses = {"default": "172.18.0.3", "small": "172.18.0.4"}
+    programs = stand_in.programs()
+    stage = Stage(lab=stand_in.lab, programs=programs, subject_name="small", port=8080, addresses=addresses)
+    assert stage.address == "172.18.0.4"
     assert cast("Any", stage.subject).name == "small"
-    assert stage.observer == stage.programs.observer("small")
+    assert stage.observer == programs.observer("small")
     assert stand_in.started == [("netadmin-small", OBSERVER, "www-data")]

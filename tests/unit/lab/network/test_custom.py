@@ -54,7 +54,7 @@ def test_a_setting_is_read_in_its_unit(setting: str, fields: dict[str, Any]) -> 
     ],
 )
 def test_a_prefix_chooses_the_link_and_the_direction(text: str, shaped: list[str]) -> None:
-    """Each of the four directions can be set alone."""
+    """The default is the client's link, in both directions."""
     profile = parse_custom(text)
     found = {
         f"{link}.{direction}": impairment
@@ -86,8 +86,6 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ("delay=", "delay=: the value must be a number with one of the units us, ms, s"),
         ("rate=1mbit,limit=x", "limit=x: the value must be a number with no unit"),
         ("delay=-1ms", "delay=-1ms: delay_ms: -1 is not between 0 and 10000"),
-        ("delay=0.5us", "delay=0.5us: delay_ms: 0.0005 is finer than a microsecond; give at most three decimals"),
-        ("rate=1mbit,limit=1.5", "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600"),
         ("delay=1ms,delay=2ms", "delay=2ms: set twice for client.egress and client.ingress"),
         ("delay=1ms,client.ingress.delay=1ms", "client.ingress.delay=1ms: set twice for client.ingress"),
         ("jitter=5ms", "client: jitter_ms: 5 needs a delay_ms of at least as much"),

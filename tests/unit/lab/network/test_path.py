@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tests.support.simulated_links import Gaps, loaded
+from tests.support.simulated_links import Gaps, loaded, over_noise
 from tuneproof.lab.network.path import DirectionFigures, LinkFigures, carried_mbit, on_one_clock, other_ahead_us
 from tuneproof.lab.protocol.links import PathSeen
 
@@ -93,10 +93,6 @@ def test_results_contain_shares_in_percent() -> None:
         "rate_mbit": pytest.approx(100),
         "packets": 4,
     }
-
-
-NOISE = {"quiet": (0.0, 1.3), "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
-over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
 
 
 def carried(rate_mbit: float, *, noise: tuple[float, float], seed: int = 7450, **load: float) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.simulated_links import PAYLOAD_BYTES, QUIET, measured
+from tests.support.simulated_links import PAYLOAD_BYTES, QUIET, measured, over_noise
 from tuneproof.lab.network import settling
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults
@@ -11,9 +11,6 @@ from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
-
-NOISE = {"quiet": QUIET, "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
-over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
 
 
 def share_with_faults(

@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
 
-LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only the first profile needs single packets
+LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only a lossy link needs single packets
 
 
 def of_a_client(**ways: Impairment) -> NetworkProfile:

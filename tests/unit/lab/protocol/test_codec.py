@@ -93,12 +93,6 @@ def test_missing_fields_keep_their_defaults() -> None:
     assert from_plain(Part, {}) == Part()
 
 
-def test_an_integer_is_accepted_for_a_float() -> None:
-    """JSON has only one kind of number; the value gets the field's type."""
-    share = from_plain(Whole, {**as_json(FULL), "share": 3}).share
-    assert (share, type(share)) == (3.0, float)
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

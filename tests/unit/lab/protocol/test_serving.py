@@ -105,7 +105,7 @@ def test_each_response_contains_its_duration_and_the_machines_cpu_shares(
 @pytest.mark.parametrize(
     ("number", "error", "is_traced"),
     [(-1, "there is no -1 here", False), (-2, "-2 is no data", False), (-3, "ZeroDivisionError: -3", True)],
-    ids=["cannot-do", "tells", "unexpected"],
+    ids=["cannot-do", "expected", "unexpected"],
 )
 def test_an_error_gets_a_response_and_the_next_call_is_handled(
     number: int, error: str, program: Answers, capsys: pytest.CaptureFixture[str], *, is_traced: bool
@@ -118,7 +118,7 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
     assert (done["number"], done["answer"]) == (8, None)
     assert ("Traceback" in capsys.readouterr().err) == is_traced
     (unnamed,) = answered(Answers(Adder, Program()), Call.of(Adder.add, (-2,)).line(1))
-    assert unnamed["error"] == "DataError: -2 is no data", "an error that is not in ``tells`` should have its type"
+    assert unnamed["error"] == "DataError: -2 is no data", "an error that is not in ``expected`` should have its type"
 
 
 @pytest.mark.parametrize(

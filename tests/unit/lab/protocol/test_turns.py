@@ -16,7 +16,7 @@ def reading(*buckets: tuple[int, int, int]) -> WorkerTurns:
     ("number", "upper"),
     [(0, 0), (7, 7), (8, 8), (15, 15), (16, 17), (23, 31), (24, 35), (67, 1535), (319, (1 << 42) - 1)],
 )
-def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
+def test_a_buckets_number_determines_its_largest_value(number: int, upper: int) -> None:
     assert Bucket(number=number, turns=1, total=0).upper == upper
 
 

@@ -27,7 +27,9 @@ case "$*" in
 *-t*) echo "nginx: [warn] something" >&2 ;;
 *)
     echo "${LD_PRELOAD-}" >"$STATE/preloaded"
-    sh -c 'trap "rm \\"$STATE/nginx.pid\\"; exit" TERM; echo $$ >"$STATE/nginx.pid"; while :; do sleep 0.01; done' &
+    sh -c 'trap "echo $$ >\\"$STATE.ended\\"; rm \\"$STATE/nginx.pid\\"; exit" TERM
+        echo $$ >"$STATE/nginx.pid"
+        while :; do sleep 0.01; done' &
     while [ ! -s "$STATE/nginx.pid" ]; do sleep 0.01; done
     ;;
 esac
@@ -120,7 +122,7 @@ def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program)
     assert Path(f"/proc/{first}").exists()
     (program.state / "cache/left").write_text("", encoding="ascii")
     supervisor.start("fine")
-    assert int((program.state / "nginx.pid").read_text(encoding="ascii")) != first
+    assert int(program.state.with_suffix(".ended").read_text(encoding="ascii")) == first
     assert not (program.state / "cache/left").exists()
     supervisor.stop()
     assert not (program.state / "nginx.pid").exists()

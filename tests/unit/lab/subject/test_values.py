@@ -1,4 +1,4 @@
-"""Data about the nginx container: the requested versions, its nginx.conf, and a snapshot of its settings."""
+"""An nginx container's nginx.conf, and the snapshot that a netadmin container prints."""
 
 import json
 from typing import Any
@@ -13,21 +13,7 @@ from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.links import Greeting
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
-from tuneproof.lab.subject.versions import choose_versions
 from tuneproof.proof.scenario.hosts import read_snapshot
-
-
-@pytest.mark.parametrize(
-    ("requested", "chosen"),
-    [
-        ([], ("1.22",)),
-        (["1.30", "1.18", "1.30"], ("1.18", "1.30")),
-        (["all"], ("1.18", "1.22", "1.26", "1.30", "1.31")),
-    ],
-    ids=["default", "two-and-a-repetition", "all"],
-)
-def test_each_version_is_used_once_and_the_oldest_comes_first(requested: list[str], chosen: tuple[str, ...]) -> None:
-    assert choose_versions(requested) == chosen
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ ASKED = Call.of(Adder.add, (1, 2))
 
 
 class Talk:
-    """Both ends of a connection (channel: the lab's end)."""
+    """Both ends of a connection: the lab's channel, and the program's socket."""
 
     def __init__(self, *, joins_late: bool = False) -> None:
-        ours, self._theirs = socket.socketpair()
+        ours, self.theirs = socket.socketpair()
         self.status: int | None = None
         self.channel = Channel(
             ours, name="netadmin-client", program="adder", status=lambda: self.status, joins_late=joins_late
@@ -41,17 +41,11 @@ class Talk:
 
     def print(self, output: bytes, *, stream: int = STDOUT) -> None:
         """Send output of the program in one of the engine's frames."""
-        self._theirs.sendall(struct.pack(">BxxxL", stream, len(output)) + output)
-
-    def received(self) -> bytes:
-        return self._theirs.recv(65536)
-
-    def end(self) -> None:
-        self._theirs.close()
+        self.theirs.sendall(struct.pack(">BxxxL", stream, len(output)) + output)
 
     def close(self) -> None:
         self.channel.close()
-        self.end()
+        self.theirs.close()
 
 
 @pytest.mark.parametrize("has_socket", [False, True], ids=["over TLS", "over a unix socket"])
@@ -78,7 +72,7 @@ def test_calls_are_numbered_lines_and_responses_have_their_type(talk: Talk) -> N
     talk.say({"number": 1, "answer": 3}, {"number": 2, "answer": 7})
     assert talk.channel.ask(ASKED).answer == 3
     assert talk.channel.ask(Call.of(Adder.add, (3, 4))).answer == 7
-    assert [json.loads(line) for line in talk.received().splitlines()] == [
+    assert [json.loads(line) for line in talk.theirs.recv(65536).splitlines()] == [
         {"number": 1, "call": "add", "with": {"numbers": [1, 2]}},
         {"number": 2, "call": "add", "with": {"numbers": [3, 4]}},
     ]
@@ -145,7 +139,7 @@ def test_the_end_of_a_program_is_an_error_with_its_status(talk: Talk) -> None:
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.status = 3
     # The output of the program ends, but its input stays open.
-    talk._theirs.shutdown(socket.SHUT_WR)
+    talk.theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(LabError, match="adder ended with status 3") as caught:
         talk.channel.ask(ASKED)
     assert caught.value.tail == "\n".join(f"line {number}" for number in range(80, 100))
@@ -166,10 +160,10 @@ def test_a_part_of_a_frame_that_arrived_before_a_timeout_is_kept(talk: Talk, mon
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     output = b'{"number": 1, "answer": 99}\n{"number": 2, "answer": 3}\n'
     frame = struct.pack(">BxxxL", STDOUT, len(output)) + output
-    talk._theirs.sendall(frame[:20])
+    talk.theirs.sendall(frame[:20])
     with pytest.raises(LabError, match="did not answer"):
         talk.channel.ask(ASKED)
-    talk._theirs.sendall(frame[20:])
+    talk.theirs.sendall(frame[20:])
     assert talk.channel.ask(replace(ASKED, lasts_s=30.0)).answer == 3
 
 

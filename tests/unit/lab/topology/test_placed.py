@@ -91,7 +91,6 @@ def test_roles_that_are_not_placed_are_on_the_default_engine(reachable: dict[str
         assert engines.of(Role.CLIENT).client_options["environment"] == {"DOCKER_HOST": "far"}
         assert engines.home.label == "default"
         assert [engine.label for engine in engines.used] == ["far", "default"]
-        assert engines.network_options == {"driver": "overlay", "attachable": True}
         assert engines.alone(Role.CLIENT).home == engines.of(Role.CLIENT)
         assert not engines.alone(Role.CLIENT).are_several
 
