@@ -79,7 +79,7 @@ def _groups(text: str) -> set[str]:
 
 
 def _by_beginning(text: str) -> tuple[Message, ...]:
-    """Return the rows that begin with a text, up to their first placeholder."""
+    """Return the rows whose words, up to their first placeholder, are the beginning of a text."""
     begun = {
         row.id: row
         for row in messages().values()

@@ -276,7 +276,7 @@ def find_cut(text: str, level: str = "") -> Message | None:
 
 
 def find_cut_of_all(text: str, level: str = "") -> list[Message]:
-    """Return all rows that begin with a message that was cut, in the order of the rows."""
+    """Return the rows that begin with a message that was cut and have most fixed characters in it."""
     beginning = in_glibc_words(text)
     for mark in _CUT:
         beginning = beginning.removesuffix(mark).rstrip()
