@@ -95,6 +95,13 @@ def test_a_client_that_left_counts_once() -> None:
     assert (service.client_left_before_response, service.client_left_in_response) == (1, 1)
 
 
+def test_only_windows_that_clients_closed_count() -> None:
+    """A server closes its window when it does not read an upload."""
+    closed = Side(packets=1, zero_windows=1)
+    [service] = summarise([flow(from_client=closed), flow(from_server=closed), flow()]).services
+    assert service.zero_window_flows == 1
+
+
 def test_only_the_64_busiest_services_are_kept() -> None:
     scan = [flow(port=1000 + port, handshake="refused") for port in range(3000)]
     summary = summarise([*scan, *(flow(number) for number in range(10))])
