@@ -406,11 +406,12 @@ def test_worker_and_client_evidence_has_the_expected_verdict(
 
 
 def test_another_finding_is_a_reason_against_impatient_clients() -> None:
-    given = seen(log(**LEFT), grown(ListenOverflows=50, ListenDrops=50))
+    before, after = grown(ListenOverflows=50, ListenDrops=50)
+    given = seen(log(**LEFT), (before,), (after,))
     found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
     assert found.verdict is POSSIBLE
     assert found.against[0].text.endswith("accept-queue overflow was found.")
-    assert found.against[0].file == "counters 1"
+    assert found.against[0].files == ("counters 1", "counters 2")
 
 
 @pytest.mark.parametrize(
