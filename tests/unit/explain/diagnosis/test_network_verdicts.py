@@ -197,7 +197,7 @@ CASES: Final[Rows] = {
         row(
             "rsync to another host",
             POSSIBLE,
-            "against 1: ss counts 312 retransmissions, 300 of them on connections that are not nginx's",
+            "against 1: ss counts 312 retransmissions, 300 of them on connections other than those to listening",
             LOST,
             table(listening(), SENT_AGAIN, RSYNC),
         ),
@@ -231,7 +231,7 @@ CASES: Final[Rows] = {
         row(
             "arrived the first time",
             POSSIBLE,
-            "against 1: late, not lost",
+            "against 1: 200 of them had arrived the first time (TCPDSACKRecv): they were late, not lost",
             grown(RetransSegs=300, TCPSackRecovery=9, TCPDSACKRecv=200),
         ),
         row("no reported gap", POSSIBLE, "touched: 0.015", grown(RetransSegs=300)),
@@ -279,7 +279,7 @@ CASES: Final[Rows] = {
     # Only the queue's counter or a listener above its backlog shows this cause; from outside, three causes look alike.
     accept_queue_overflow.assess: [
         *ALIKE,
-        row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
+        row("grown", FOUND, "for 1: 976 packets", grown(ListenOverflows=976, ListenDrops=976)),
         row(
             "two files with a reading each",
             FOUND,
@@ -288,15 +288,15 @@ CASES: Final[Rows] = {
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({OVERFLOWS: 12})),
         # Files may be in the wrong order, and two tools may have read the counters at the same moment.
-        row("backwards", POSSIBLE, "for 1: 5 connections met a full accept queue since boot", (NINE,), (FIVE,)),
+        row("backwards", POSSIBLE, "for 1: 5 packets met a full accept queue since boot", (NINE,), (FIVE,)),
         row(
             "another tool",
             POSSIBLE,
-            "for 1: 9 connections met a full accept queue since boot",
+            "for 1: 9 packets met a full accept queue since boot",
             (FIVE,),
             (replace(NINE, source="nstat"),),
         ),
-        row("a restart in a loop", FOUND, "for 1: 4 connections met", RESTARTED),
+        row("a restart in a loop", FOUND, "for 1: 4 packets met", RESTARTED),
         row("increments", FOUND, readings({OVERFLOWS: 12}, relative=True)),
         # Overflows explain a complaint only if there are at least three, and they affect 1 % of the connections.
         row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
@@ -353,8 +353,9 @@ CASES: Final[Rows] = {
         row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
         row(
             "SYNs dropped with cookies on",
-            FOUND,
+            POSSIBLE,
             "for 1: dropped 20 SYNs",
+            "against 1: With cookies, a full SYN queue drops no SYN",
             grown(ListenDrops=30, ListenOverflows=10, SyncookiesSent=5),
         ),
         row(
