@@ -39,7 +39,7 @@ def _each_log_once(files: Sequence[Found]) -> list[Found]:
 
 
 def _access_logs_once(files: Sequence[Found]) -> list[Found]:
-    """Leave out an access log if its lines are all in another one, and warn of logs that overlap."""
+    """Leave out an access log if nearly all of its lines are in another one, and warn of logs that overlap."""
     # Without a time, lines of different requests are often equal.
     kept = [file for file in files if any(log.content.first_time for log in file.evidence.access_logs)]
     made = {id(file): file for file in files}
@@ -70,7 +70,7 @@ def _access_logs_once(files: Sequence[Found]) -> list[Found]:
 
 
 def _error_logs_once(files: Sequence[Found]) -> list[Found]:
-    """Leave out an error log if its messages are all in another one, and warn of logs that overlap."""
+    """Leave out an error log if its messages about connections are all in another one; warn of logs that overlap."""
     logs = [(file, log.content) for file in files for log in file.evidence.error_logs]
     made = {id(file): file for file in files}
     # The larger of two logs stays; of equals, the first.

@@ -89,7 +89,7 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     ]
     if one_way:
         services = ", ".join(one_way[:_KINDS_SHOWN])
-        yield f"only one direction was captured for {services}: responses and losses there are not judged"
+        yield f"only one direction was captured for {services}: responses there are not judged"
 
 
 def _kinds(numbers: Mapping[str, int]) -> str:

@@ -53,7 +53,7 @@ def test_the_first_screen_begins_with_the_cause_and_names_each_file_by_its_numbe
     named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"
-        "Why      9 connections met a full accept queue (ListenOverflows grew).       [1]\n"
+        "Why      9 packets met a full accept queue (ListenOverflows grew).           [1]\n"
         "Open     not checked: refused, no local port, stale keepalive connection,\n"
         "         reload, no live upstream, event-loop stall, slow-reader buffering,\n"
         "         backend slow, client gone\n"
@@ -73,7 +73,7 @@ def test_details_add_reasons_and_figures_to_the_first_screen() -> None:
     assert "\x1b[33mWarning\x1b[0m" in render_text(FOUND, OVERFLOWS, width=80, color=True)
     first = render_text(FOUND, OVERFLOWS, width=80, color=False).removesuffix("  More: --details\n")
     whole = render_text(FOUND, OVERFLOWS, width=80, color=False, everything=True)
-    assert whole.startswith(f"{first}\n\nReasons\n  Found: The accept queue overflows.\n    For: 9 connections met")
+    assert whole.startswith(f"{first}\n\nReasons\n  Found: The accept queue overflows.\n    For: 9 packets met")
     assert whole.endswith(
         "\n[1] a.log: access log\n  requests               12\n  request time, median   250 ms\n\n[2] b.bin\n"
     )

@@ -19,7 +19,7 @@ BULK_STEP: Final = (
 
 
 class CauseText(NamedTuple):
-    """The texts about a cause that was found."""
+    """The texts about a cause; ``next_step`` is for one that was found."""
 
     name: str
     next_step: str

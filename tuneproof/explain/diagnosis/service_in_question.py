@@ -2,7 +2,8 @@
 
 A capture on a real machine also contains port scans, a metadata service, ssh or a monitor's probes. Their refusals and
 losses say nothing about nginx. Services with HTTP or TLS are kept if the capture shows both legs of their requests, or
-if they have at least a twentieth of the busiest one's traffic. Without any, those with the most attempts are kept.
+if they have at least a twentieth of the busiest one's traffic. Without any, those with the most attempts are kept. A
+port without any data is kept as well if clients tried it often and it may be nginx's.
 """
 
 from collections.abc import Collection, Sequence

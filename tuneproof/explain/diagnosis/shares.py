@@ -16,7 +16,7 @@ _Z: Final = 1.959963984540054
 def lower_limit(count: int, of: int) -> float:
     """Return the lower 95 % limit of a share, by Clopper and Pearson; Wilson's for large counts.
 
-    ``of``: the size of the whole; at least ``count``.
+    ``of``: the size of the whole; a larger ``count`` is taken as ``of``.
     """
     count = min(count, of)
     if not count:

@@ -54,7 +54,7 @@ _WHAT_STAYS_OPEN: Final = (
     "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
 )
 _SINCE_BOOT: Final = (
-    ("TcpExt.ListenOverflows", "connection met a full accept queue", "connections met a full accept queue"),
+    ("TcpExt.ListenOverflows", "packet met a full accept queue", "packets met a full accept queue"),
     ("TcpExt.ListenDrops", "SYN was dropped", "SYNs were dropped"),
 )
 

@@ -192,7 +192,7 @@ def test_a_diagnosis_in_json_contains_the_verdicts_with_their_reasons() -> None:
     assert [each["verdict"] for each in made["assessments"]].count("found") == 1
     (overflow,) = (each for each in made["assessments"] if each["cause"] == "accept-queue overflow")
     assert overflow["for"] == [
-        {"text": "9 connections met a full accept queue (ListenOverflows grew).", "file": "counters 1"}
+        {"text": "9 packets met a full accept queue (ListenOverflows grew).", "file": "counters 1"}
     ]
 
 

@@ -2,7 +2,7 @@
 
 Before nginx 1.29.7, upstream connections are kept only if an upstream block enables it (keepalive). If a backend closes
 one while a request is on its way, nginx logs "upstream prematurely closed connection", and retries only idempotent
-requests (ngx_http_upstream_test_next). Keepalive connections and new ones look alike in the logs.
+requests (ngx_http_upstream_next). Keepalive connections and new ones look alike in the logs.
 """
 
 from collections import Counter
@@ -58,8 +58,8 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
     for where in captured_services(evidence, Leg.BACK, Leg.UNKNOWN):
         service = where.service
         reused = service.hung_up_reused_flows
-        text = f"{where.label} closed {reused} of {service.flows} connections on which it had answered before, while "
-        text += "another request was on its way"
+        text = f"{where.label} closed {reused} of {service.flows} connections while a request was on its way, after it "
+        text += "had answered an earlier one on them"
         if reused >= ENOUGH_EVENTS and lower_limit(reused, service.requests) >= TOUCHED_SHARE:
             new = service.hung_up_flows - reused
             if where.leg is Leg.BACK and new < reused:
@@ -69,7 +69,8 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
         elif reused and where.leg is Leg.BACK:
             case.affects_few(f"{text}, in {service.requests} requests.", where.file)
         elif service.requests >= ENOUGH_REQUESTS and where.leg is Leg.BACK and not service.hung_up_flows:
-            case.refutes(f"{where.label} answered all {service.requests} requests before it closed.", where.file)
+            text = f"{where.label} closed no connection during a request, in {service.requests} requests."
+            case.refutes(text, where.file)
     weigh(evidence, case, Event.HUNG_UP, proves=False)
     return case.assessment(BOTH_LEGS, _ERROR_LOG)
 

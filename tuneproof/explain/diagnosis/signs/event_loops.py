@@ -12,7 +12,7 @@ from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.event_loop_summary import LONG_S, REASONS_OF_A_STALL, Reason, WorkerLoop, parts
 from tuneproof.wording import count, seconds, share
 
-# An event at a random moment waits for the rest of the iteration. A request takes several iterations, so most requests
+# An event at a random moment waits for the rest of the iteration. A request takes several iterations, so many requests
 # are late if one event in ten waits for 5 ms.
 _LATE_SHARE: Final = 0.1
 # Or the worker stalls rarely, but for a long time: one event in a hundred waits for 100 ms.
@@ -29,8 +29,8 @@ NEXT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.STARVED: "give the worker CPU: look at its cgroup's cpu.stat (throttled), at cpusets, at what else runs "
         "there; fewer worker_processes help only where they compete.",
         Reason.MANY_EVENTS: "the worker is at its limit with ordinary requests: add workers or CPUs.",
-        Reason.BLOCKED: "move the file off the slow disk, or let threads wait for it (aio threads, "
-        "open_file_cache): docs/watch.md.",
+        Reason.BLOCKED: "move the file off the slow disk, let threads read it (aio threads), or open it less often "
+        "(open_file_cache): docs/watch.md.",
         Reason.CALLS: BULK_STEP,
         Reason.COMPUTING: "find out what computes in the worker (gzip_comp_level, TLS handshakes, Lua, regular "
         "expressions): perf top -p PID shows the function: docs/watch.md.",

@@ -175,7 +175,7 @@ class Upstreams:
         self.client_s = Sample()
         # The servers' time in requests without a body and with a small response: the client has no part in it.
         self.small_s = Sample()
-        # Attempts that nginx or the client gave up on: after the connect, without a header; and before the connect.
+        # Attempts without a header that nginx or the client gave up on; and connects that nginx gave up on.
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
 

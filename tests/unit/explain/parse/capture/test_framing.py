@@ -238,7 +238,7 @@ def test_a_truncated_pcapng_gives_its_whole_packets_and_is_reported() -> None:
         (interface((TIME_OFFSET, b"\x06")), "byte 48: an interface's clock in 1 bytes"),
         (
             block(INTERFACE, bytes(8) + struct.pack("<HH", 2, 5) + b"1234"),
-            "byte 48: an interface's option extends beyond the end of its block",
+            "byte 48: an option extends beyond the end of its block",
         ),
         (section(major=2), "byte 60: pcapng version 2, expected 1"),
         # An earlier section's interface, and a place after a block that is skipped.
