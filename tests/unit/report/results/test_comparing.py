@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.cells import Effect
 from tuneproof.report.results.comparing import Fact, Pair, compare
-from tuneproof.report.terminal.comparison_text import comparison_markdown, render_comparison
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import merge
-from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
+from tuneproof.report.terminal.comparison_text import render_comparison
 
 
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
 def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
-    """Runs without cells have no table."""
+    """Without cells, the table of results is left out."""
     run = written(tmp_path, *cells)
     comparison = compare(run, run)
     assert (comparison.changed, comparison.only_old, comparison.only_new) == ((), (), ())

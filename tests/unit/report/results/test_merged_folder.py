@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.written_results import a_cell, written
 from tuneproof.errors import ResultsFolderError
 from tuneproof.report.results.merged_folder import write_folder
 from tuneproof.report.results.merging import merge
 from tuneproof.report.results.run_file import load
-from tests.support.written_results import a_cell, written
 
 SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
@@ -83,7 +83,7 @@ def test_a_folder_with_files_and_a_file_are_not_overwritten(tmp_path: Path) -> N
 
 
 def test_no_file_from_outside_the_results_is_copied(tmp_path: Path) -> None:
-    """Symbolic links are not followed, and neither is the path of a run in a results file from a stranger."""
+    """Links that lead outside are not followed, and neither is the path of a run in a results file from a stranger."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/key").touch()
     paths = ("evidence/link", "folder", "key")

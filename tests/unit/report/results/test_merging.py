@@ -68,9 +68,7 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
     other = written(tmp_path / "b", a_cell("two", verdict="refuted"), a_cell("one"))
     with pytest.raises(BadInputError) as raised:
         merge([one, other])
-    assert raised.value.what.startswith(
-        "The result stall/two/nginx-1.22/bare occurs twice, and 1 more: "
-    )
+    assert raised.value.what.startswith("The result stall/two/nginx-1.22/bare occurs twice, and 1 more: ")
     assert raised.value.where == f"{one.path} and {other.path}"
     assert "./lab compare" in raised.value.remedy
     for rest in ([], [written(tmp_path / "d", a_cell("other"))]):
@@ -171,7 +169,7 @@ RUNS = st.lists(
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RUNS, st.data())
 def test_merging_in_any_steps_keeps_every_cell_once(runs: list[Results], data: st.DataObject) -> None:
-    """The merged run keeps the order of the runs, and is unfinished if any of them is. A cell in two runs is an error."""
+    """The merged run keeps the runs' order, and is unfinished if any of them is. A cell in two runs is an error."""
     cells = [cell for run in runs for cell in run.cells]
     cut = data.draw(st.integers(1, len(runs) - 1))
     if len({cell.id for cell in cells}) < len(cells):

@@ -1,0 +1,1 @@
+"""Tests of tuneproof.report.results: results as values and as files."""

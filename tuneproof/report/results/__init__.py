@@ -1,0 +1,1 @@
+"""The results of runs as values and as files."""
