@@ -21,7 +21,7 @@ def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
     """Stop the code inside the context when it has used up its CPU time.
 
     Args:
-        cpu_s: CPU time in seconds.
+        cpu_s: The limit in seconds; only CPU time in user mode counts (ITIMER_VIRTUAL in setitimer(2)).
 
     Raises BadInputError: The code took that long.
     """

@@ -24,7 +24,6 @@ class Plan:
     """The work to divide among engines."""
 
     arguments: tuple[str, ...]  # pytest's arguments, for every part
-    cells: tuple[str, ...]  # ids of the selected results; empty for all
     is_strict: bool  # whether an inconclusive result fails the run
     seed: int
     folder: Path  # the folder for the parts' results
@@ -45,10 +44,9 @@ def choose(arguments: Sequence[str]) -> int:
 
 
 def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
-    """Run a part on an engine; return pytest's status. Its lines are prefixed with the engine's name."""
+    """Run a part on an engine; return pytest's status. The lab's lines are printed after the engine's name."""
     folder = plan.folder / folder_of(engine, part)
-    cells = [word for cell in plan.cells for word in ("--cell", cell)]
-    own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
+    own = ("--shard", part.shard, "--seed", str(plan.seed), "--results", str(folder))
     words = ("tests/scenarios", *suite.FEWER_PLUGINS, *plan.arguments, *own, "--no-header", "--no-summary")
     with subprocess.Popen(
         suite.pytest_command(words),
@@ -69,7 +67,7 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
 
 
 def is_news(line: str) -> bool:
-    """Return whether a line of pytest's output is from the lab, and not its own bookkeeping or summary."""
+    """Return whether a line of the output is from the lab, and not from pytest's bookkeeping or summary."""
     return _NEWS.search(line) is not None
 
 

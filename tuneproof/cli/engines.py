@@ -57,10 +57,12 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
 
     Returns:
         0; 1 if a result contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130
-        after an interruption; 3 if no engine measured some results; pytest's own status if it selects nothing.
+        after an interruption; 3 if no engine measured some results; pytest's own status if it rejects the arguments or
+        selects nothing.
 
     BadInputError: An engine is named twice, is unknown or has another architecture, or an option does not work with
-    several engines. EngineUnavailableError: An engine does not answer; nothing was started.
+    several engines. EngineUnavailableError: An engine does not answer; nothing was started. TuneproofError: No engine
+    can build the images.
     """
     _refuse(engines, arguments)
     if status := choose(arguments):
@@ -74,10 +76,8 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         folder = results / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         seed, others = _seed(arguments)
         provide_images(environments, images_for(others))
-        cells, others = suite.values_of("--cell", others)
         plan = Plan(
             arguments=tuple(word for word in others if word != _STRICT),
-            cells=tuple(cells),
             is_strict=_STRICT in others,
             seed=seed,
             folder=folder.with_name(f"{folder.name}.parts"),
@@ -149,7 +149,7 @@ class _Work:
         self._noise_pct: dict[str, float] = {}
 
     def on(self, engine: str) -> None:
-        """Run one part after the other on an engine, until none is left or the engine is lost."""
+        """Run one part after the other on an engine until none is left, or it is lost, unusable or too noisy."""
         done: list[Cell] = []
         try:
             for part in self.pile.parts_for(engine):

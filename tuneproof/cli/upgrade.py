@@ -82,7 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     proof.add_argument("--trust", action="store_true", help="run them even if the lab's network is not isolated")
     proof.add_argument("--seed", type=int, default=None, help="seed of the random order (default: a new one, printed)")
     proof.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="folder for results (default: results)"
+        "--results",
+        type=Path,
+        default=Path("results"),
+        metavar="FOLDER",
+        help="folder for results, relative to the checkout (default: results)",
     )
     return parser
 

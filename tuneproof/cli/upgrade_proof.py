@@ -38,7 +38,7 @@ class Proven:
     """The outcome of running both versions."""
 
     files: Upgrade  # the changes found by reading the files
-    text: str  # the whole report as text
+    text: str  # the report on the run, as text
     document: dict[str, Any]
     is_refused: bool  # whether the new version does not start
 
@@ -57,13 +57,13 @@ class _Requested:
             version=self.version,
             image=self.image or here.subjects[self.version],
             prepared=self.prepared,
-            # Reads by a traced mainline worker are not compared with those by an untraced worker.
+            # A mainline worker would have to be traced, and its reads would differ from those of an untraced worker.
             records_turns=not self.image and self.version != MAINLINE,
         )
 
 
 def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Callable[[Upgrade], None]) -> Proven:
-    """Run both versions; ``report`` is called with the changes that the files show, before anything starts.
+    """Run both versions; ``report`` is called with the changes that the files show, before a version starts.
 
     Raises:
         BadInputError: A version or an image is not available, or the configuration cannot be started.

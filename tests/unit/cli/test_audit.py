@@ -73,7 +73,7 @@ def test_the_exit_status_reports_a_forbidden_state(lab: Lab, states: str, status
     assert audited(lab, "--fail-on", states)[0] == status
 
 
-def test_a_reason_names_files_in_the_same_way_as_places(lab: Lab, folder: Path) -> None:
+def test_a_reason_names_files_relative_to_the_configurations_folder(lab: Lab, folder: Path) -> None:
     text = "server { listen 81; add_header A b; location / { add_header C d; } }"
     (folder / "my deploy/conf.d/other.conf").write_text(text, encoding="utf-8")
     for form in ("text", "sarif", "github"):
@@ -81,7 +81,7 @@ def test_a_reason_names_files_in_the_same_way_as_places(lab: Lab, folder: Path) 
         assert "does not inherit A (conf.d/other.conf:1)" in out
 
 
-def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
+def test_text_names_files_relative_to_the_folder_and_sarif_relative_to_the_checkout(lab: Lab, folder: Path) -> None:
     """Without --fail-on, the command succeeds, even if an included file is missing."""
     status, out = audited(lab)
     assert status == 0
@@ -116,13 +116,13 @@ def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab,
     assert [line.split("::")[2].split(":")[1].split()[0] for line in out.splitlines()] == ["send_timeout"]
     audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")
     assert audited(lab, *known)[0] == 0
-    site = folder / "my deploy/conf.d/site.conf"
-    site.write_text(SITE.replace("reuseport;", "reuseport;\n  send_timeout 2;"), encoding="utf-8")
+    twice = "http {\n  send_timeout 2;\n  server { listen 81; send_timeout 2; }"
+    config.write_text(MAIN.replace("http {", twice), encoding="utf-8")
     assert audited(lab, *known)[0] == 1
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": 2, "findings": []}', '{"schema": 1, "findings": [1]}'])
-def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
+def test_an_invalid_or_missing_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
     (folder / "known.json").write_text(text, encoding="utf-8")
     for name in ("known.json", "none.json"):
         ended = lab("audit", "my deploy", "--baseline", name)
@@ -130,7 +130,7 @@ def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> 
 
 
 def test_annotations_are_workflow_commands_for_paths_in_the_checkout(lab: Lab, folder: Path) -> None:
-    """Each finding has an annotation; characters that would end a property or a message are escaped."""
+    """The output contains nothing else; special characters in a file's name are escaped."""
     (folder / "my deploy/conf.d/a,b:c%.conf").write_text(
         "server { sendfile on; tcp_nopush on; send_timeout 1%; send_timeout 1; }", encoding="utf-8"
     )
@@ -175,7 +175,7 @@ def test_sarif_links_the_source_of_a_documented_rule(lab: Lab, folder: Path) -> 
 
 
 def test_sarif_marks_findings_that_the_baseline_lacks_as_new(lab: Lab, folder: Path) -> None:
-    """This includes errors because of which nginx would refuse the files."""
+    """Errors with which nginx would refuse the files are marked, too."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}
     (folder / "my deploy/conf.d/other.conf").write_text(

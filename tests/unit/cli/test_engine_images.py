@@ -91,7 +91,7 @@ def provide(engines: Engines) -> list[str]:
             ["b builds", "a builds", "a to b: 3", "a to c: 4"],
             f"lab: engine b cannot build the images: building {ONE} failed; trying the next engine\n",
         ),
-        # The other engines continue; they get the failing engine's parts.
+        # An engine that cannot take a copy does not prevent copies to the others.
         (
             {"refuse": {"a"}},
             ["b builds", "b to c: 4"],
@@ -117,7 +117,7 @@ def test_images_that_no_engine_can_build_end_the_run(engines: Engines) -> None:
 
 
 def test_the_images_are_those_of_the_runs_versions() -> None:
-    """The versions are those in pytest's arguments: one nginx unless more are named, or all for a full run."""
+    """The versions are those in pytest's arguments: one unless more are named, all except mainline for a full run."""
 
     def suites(*arguments: str) -> list[str]:
         return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]

@@ -266,11 +266,11 @@ def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_
     assert (found[f"claim_{begun}"].reason, len(found)) == ("b" if measured else "a", 16)
 
 
-@pytest.mark.parametrize("lost", [set(), {"b"}], ids=["not-lost", "lost"])
-def test_a_cell_that_contradicts_its_expectation_fails_the_run(
+@pytest.mark.parametrize("lost", [set(), {"b"}], ids=["failed-part", "contradiction-on-a-lost-engine"])
+def test_a_failed_part_or_a_cell_that_contradicts_its_expectation_fails_the_run(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]
 ) -> None:
-    """The cell may be from an engine that was lost later.
+    """The cell is from an engine that was lost later.
 
     If that engine is back at the end, leftovers on it are removed: it may have been away for longer than its reaper
     waits.
@@ -288,10 +288,8 @@ def test_a_cell_that_contradicts_its_expectation_fails_the_run(
     assert farm.swept == list(lost)
 
 
-def test_cells_and_strict_evidence_are_not_in_the_arguments_of_parts(
-    farm: Farm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A part may contain only some of the cells, and a single part cannot decide what remains inconclusive."""
+def test_strict_evidence_is_not_in_the_arguments_of_parts(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, an inconclusive result would fail its part; the run is judged as a whole."""
     plans: list[Plan] = []
 
     def run_part(plan: Plan, engine: str, part: Part, lock: object) -> int:
@@ -299,8 +297,8 @@ def test_cells_and_strict_evidence_are_not_in_the_arguments_of_parts(
         return farm.run_part(plan, engine, part, lock)
 
     monkeypatch.setattr(engines, "run_part", run_part)
-    run_on(["a", "b"], ["--cell", "x", "-k", "stall", "--strict-evidence", "--cell=y"])
-    assert {(plan.cells, plan.is_strict, plan.arguments) for plan in plans} == {(("x", "y"), True, ("-k", "stall"))}
+    run_on(["a", "b"], ["--cell", "x", "--strict-evidence", "--cell=y"])
+    assert {(plan.is_strict, plan.arguments) for plan in plans} == {(True, ("--cell", "x", "--cell=y"))}
 
 
 def test_a_part_that_ends_in_an_error_is_given_back(
@@ -312,7 +310,7 @@ def test_a_part_that_ends_in_an_error_is_given_back(
         raise LabError("x")
 
     monkeypatch.setattr(engines, "run_part", failing)
-    plan = Plan(arguments=(), cells=(), is_strict=False, seed=7, folder=tmp_path, environments={"a": {}, "b": {}})
+    plan = Plan(arguments=(), is_strict=False, seed=7, folder=tmp_path, environments={"a": {}, "b": {}})
     work = engines._Work(plan)
     with pytest.raises(LabError):
         work.on("b")

@@ -62,7 +62,7 @@ def test_json_has_the_same_content_and_matches_its_schema(lab: Lab) -> None:
 
 @pytest.mark.parametrize(("names", "status"), [(["other"], 2), (["other", "log"], 0)])
 def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, lab: Lab) -> None:
-    """An unknown file next to a known one is not a failure; both are reported."""
+    """An unknown file next to a known one is not a failure, but it is reported."""
     found, out, _ = lab("explain", *names)
     assert (found, "Skipped  other: not recognised: first line 'hello'" in out) == (status, True)
 
@@ -74,7 +74,7 @@ def test_for_a_configuration_alone_audit_is_suggested(folder: Path, lab: Lab) ->
     assert hint not in lab("explain", "site.conf", "log").out
 
 
-def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
+def test_a_missing_file_is_bad_input_and_nothing_is_explained(lab: Lab) -> None:
     status, out, err = lab("explain", "log", "no such file")
     assert (status, out) == (2, "")
     assert "No such file or directory" in err

@@ -44,7 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     found = {
         "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
         "GITHUB_ACTION_PATH": str((checkout / ACTION).parent),
-        # The only difference from a runner is that no index is used.
+        # Unlike on a runner, pip uses no index.
         "PIP_NO_DEPS": "1",
         "PIP_NO_BUILD_ISOLATION": "0",
         "PIP_NO_COMPILE": "1",
@@ -64,7 +64,7 @@ def run(script: str, environment: Mapping[str, str], folder: Path) -> subprocess
 
 
 def test_the_action_fails_on_new_findings(environment: Mapping[str, str], tmp_path: Path) -> None:
-    """Each finding has an annotation at its line, and SARIF if requested; with a baseline the action passes."""
+    """Findings become annotations, and SARIF if requested; known findings in a baseline do not fail the action."""
     (tmp_path / "nginx.conf").write_text(BAD, encoding="utf-8")
     done = run(step("Audit"), {**environment, "SARIF": "found.sarif"}, tmp_path)
     assert done.returncode == 1

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# The script records each call. `-m venv` makes an environment with this script as its python; pip fails while `broken`
-# exists.
+# The script records each call; the real Python executes those with -c, unrecorded. `-m venv` makes an environment with
+# this script as its python; pip fails while `broken` exists.
 FAKE_PYTHON = """#!/bin/sh
 case "$1" in
 -c) exec {python} "$@" ;;
@@ -139,7 +139,7 @@ def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(chec
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_a_checkout_that_belongs_to_another_user_is_reported(checkout: Checkout) -> None:
+def test_a_checkout_that_the_user_may_not_write_is_reported(checkout: Checkout) -> None:
     checkout.folder.chmod(0o555)
     # root may write everywhere unless it gives up that capability.
     under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")
@@ -206,7 +206,7 @@ def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
 
 @pytest.fixture
 def bare_python(checkout: Checkout) -> Path:
-    """Make the recording Python lack ensurepip until a recorded ``apt-get install`` has run; return a fake ``id``."""
+    """Make the recording Python lack ensurepip until ``apt-get install`` succeeds; return a fake ``id``."""
     complete = checkout.programs / "complete"
     python = checkout.programs / "python3"
     lines = python.read_text(encoding="utf-8").splitlines()

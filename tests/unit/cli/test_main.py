@@ -41,7 +41,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_command_the_usage_is_printed_and_the_status_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown command is rejected before anything is set up."""
+    """An unknown command is rejected in the same way."""
     assert cli.main([]) == 2
     out, err = capsys.readouterr()
     assert (out, err.startswith("usage: ./lab COMMAND")) == ("", True)

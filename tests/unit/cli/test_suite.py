@@ -97,7 +97,7 @@ def test_nothing_runs_after_tests_that_did_not_complete(
 @pytest.mark.parametrize(
     ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
 )
-def test_a_killed_parts_status_is_reported_as_in_a_shell(body: str, status: int) -> None:
+def test_a_parts_status_is_reported_as_in_a_shell(body: str, status: int) -> None:
     assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
 
 
@@ -141,7 +141,9 @@ def test_wrong_options_are_rejected_in_the_name_of_the_command(place: str, comma
         ),
     ],
 )
-def test_a_list_of_claims_can_be_written_to_any_output(output: str, status: int, message: str) -> None:
+def test_a_list_of_claims_that_cannot_be_written_leads_to_at_most_one_message(
+    output: str, status: int, message: str
+) -> None:
     listing = shlex.join(suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"]))
     # head(1) closes the pipe before the list begins.
     script = f"set -o pipefail; {listing} {output}"

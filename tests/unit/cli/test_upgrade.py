@@ -33,7 +33,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: Path) -> None:
-    """Without --prove, the files can be compared for that version."""
+    """Without --prove, the files can be compared for that version. A negative seed is an error, too."""
     assert lab("upgrade", "--from", "1.25", "--to", "1.30", conf).status == 0
     ended = lab("upgrade", "--from", "1.25", "--to", "1.30", "--prove", conf)
     assert ended.status == 2
@@ -122,7 +122,7 @@ def test_a_result_without_differences_names_the_number_of_comparisons(
 def test_a_version_that_does_not_start_is_the_only_difference(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], refused: tuple[str, str], status: int, words: str
 ) -> None:
-    """The output contains nginx's message. If only the new version refuses the files, the command fails."""
+    """The output contains nginx's message if one version starts. The command fails unless the new version starts."""
     found.append(Compared(refused=refused))
     ended = lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, conf)
     assert ended.status == status
