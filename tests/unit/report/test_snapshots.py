@@ -1,4 +1,4 @@
-"""Every output format of a small but complete report equals the approved one.
+"""The texts, pages and charts of a small but complete report equal the approved ones.
 
 After an intended change, ``pytest -n 0 --snapshot-update`` with this file writes the approved texts again
 (https://syrupy-project.github.io/syrupy/). Read the difference before you commit it.

@@ -1,4 +1,4 @@
-"""Changes to the user's own nginx, from the decided results, without names of verdicts or claims."""
+"""Changes to the user's own nginx, from the decided results."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -96,7 +96,7 @@ def render_lab(around: Sequence[str]) -> str:
 
 
 def _is_a_choice(remedy: Remedy) -> bool:
-    """Tell whether a change affects more than this nginx, or pays only under a load that this nginx may not have."""
+    """Return whether a change affects more than this nginx, or pays only under a load that this nginx may not have."""
     return remedy.reaches_others or bool(remedy.only_if)
 
 

@@ -60,7 +60,7 @@ def test_a_figure_that_is_zero_in_one_arm_counts_as_the_largest_difference() -> 
 
 
 @pytest.mark.parametrize("arms", [{"default": LEAGUE["default"]}, {"a": {"alike": 1.0}, "b": {"alike": 1.0}}, {}])
-def test_arms_without_a_difference_are_not_compared(arms: dict[str, dict[str, float | None]]) -> None:
+def test_a_single_arm_and_arms_without_a_difference_are_not_compared(arms: dict[str, dict[str, float | None]]) -> None:
     assert names(cell(arms=arms), {}) == []
 
 

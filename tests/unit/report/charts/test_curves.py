@@ -40,7 +40,7 @@ def test_failed_connects_keep_the_curve_below_one() -> None:
     assert rows(chart) == [("a", "", 2, 2.0, None, None, 2.0, 2)]
 
 
-def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
+def test_arms_look_the_same_in_several_charts_and_differ_without_colour() -> None:
     """A reader learns the styles once; dashes distinguish them on paper, too."""
     evidence = files(*[trial(arm, 1, stall([1.0, 2.0], fast_ms=[1.0])) for arm in ("a", "b", "c")])
     requests, lags = (named(name, cell(), evidence) for name in ("cdf-requests", "cdf-loop-lag"))

@@ -51,16 +51,23 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
 
 def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
     """One repeats the whole run, the other one cell; values are quoted for the shell if necessary."""
-    options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
+    options = {
+        "nginx": ["1.22"],
+        "network": ["bare", "rtt=1ms loss=1%"],
+        "depth": "full",
+        "stream": True,
+        "strict_evidence": True,
+    }
     unrepeatable = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
     data = cell("restores_loop", network="rtt=1ms loss=1%")
     results = written(tmp_path, data, options={**options, "quiet": False, **unrepeatable})
     assert facts.command(results) == (
-        "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full --strict-evidence --seed 7"
+        "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full --stream --strict-evidence "
+        "--seed 7"
     )
     assert facts.command_of_cell(results.cells[0], results) == (
         "./lab run -k 'reuseport_stall and restores_loop' --nginx 1.22 --network 'rtt=1ms loss=1%' --depth full "
-        "--seed 7"
+        "--stream --seed 7"
     )
 
 

@@ -64,7 +64,7 @@ def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
 
 
 def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
-    """A cell without an expectation is written, too; a later change of the caller's object has no effect."""
+    """A cell without an expectation is written, too; a later change to the caller's object has no effect."""
     cells = (a_cell("first"), a_cell("second", expected=None, links=(LINK, LINK | {"shaper": "native"})))
     host: dict[str, Any] = {"cpu": {"count": 2}}
     writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={"depth": "quick"}, now=NOW)
@@ -84,7 +84,7 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
 
 
 def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
-    """Cells are encoded one by one, which must not be visible."""
+    """Cells are encoded one by one, which must not be visible. The cells of a lab are together."""
     writer = a_writer(tmp_path)
     for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"), a_cell("four"))):
         for cell in cells:
@@ -125,7 +125,7 @@ def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_does_not_damage_earlier_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_full_disk_damages_no_earlier_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """Evidence may fill the disk."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
@@ -268,9 +268,7 @@ def test_a_full_disk_prevents_only_the_pages(tmp_path: Path, monkeypatch: pytest
     assert [cell.name for cell in load(writer.folder).cells] == ["first"]
 
 
-def test_a_run_can_start_while_another_one_is_starting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_can_start_while_another_one_is_starting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second run points ``latest`` at itself just before the first does."""
     link, replace, others = tmp_path / "latest", Path.replace, ["second"]
 
