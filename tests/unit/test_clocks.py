@@ -1,4 +1,4 @@
-"""Durations do not change if a clock is set or jumps: the wall clock is used only for dates."""
+"""Durations do not change if a clock is set: the wall clock is used only for dates and the kernel's packet stamps."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ def sources() -> Iterator[Path]:
 
 
 def reads_wall_clock(text: str) -> bool:
-    """Tell whether a module reads the time of day."""
+    """Return whether a module reads the time of day."""
     if not _NAMES_A_CLOCK.search(text):  # parsing takes much longer
         return False
     tree = ast.parse(text)
@@ -48,7 +48,7 @@ def reads_wall_clock(text: str) -> bool:
     return bool((read | imported) & _WALL_CLOCK)
 
 
-def test_only_dates_come_from_the_wall_clock() -> None:
+def test_only_the_listed_modules_read_the_wall_clock() -> None:
     found = {
         str(path.relative_to(CHECKOUT)) for path in sources() if reads_wall_clock(path.read_text(encoding="utf-8"))
     }

@@ -146,7 +146,7 @@ def test_each_row_covers_the_versions_without_a_change(table: list[str]) -> None
     ]
 
 
-def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) -> None:
+def test_a_directive_with_unknown_inheritance_stops_the_generator(tmp_path: Path) -> None:
     entry = _BLOCK.replace("NGX_MAIN_CONF|NGX_CONF_BLOCK", "NGX_HTTP_MAIN_CONF|NGX_HTTP_LOC_CONF")
     commit(tmp_path, module(wait="1", more=entry), "release-1.18.0")
     with pytest.raises(ValueError, match="how car_park in ngx_http_cars_module is inherited"):

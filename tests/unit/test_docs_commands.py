@@ -67,7 +67,7 @@ def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) ->
 
 
 def is_accepted(line: str) -> bool:
-    """Tell whether the program accepts a command line; otherwise pytest shows the reason."""
+    """Return whether the program accepts a command line; otherwise pytest shows the reason."""
     words = shlex.split(line, comments=True)
     program = main.main
     if words[0] in {"./lab", "tuneproof"}:

@@ -73,7 +73,7 @@ def results(tmp_path: Path) -> Results:
     )
 
 
-def test_text_between_markers_of_every_kind_is_made_from_the_results(
+def test_text_between_markers_is_made_from_the_results(
     results: Results, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     """One run is on one version, the other on two, with verdicts, limits, notes, reasons, effects, arms and lines."""
@@ -124,7 +124,7 @@ def test_every_scenario_in_the_project_has_a_page() -> None:
 
 
 def test_every_picture_is_shown_and_small() -> None:
-    """A page's pictures should not be larger than the rest of the page."""
+    """A picture of more than 250 kB would make its page slow to load."""
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     shown = {name for text in texts for name in re.findall(r"pictures/([\w-]+\.(?:png|svg))", text)}
     drawn = {path.name: path.stat().st_size for path in PICTURES.glob("*")}
@@ -143,7 +143,7 @@ def test_a_drawing_has_a_description_and_dark_colours(path: Path) -> None:
     assert not re.search("<script|@import|@font-face|https?://(?!www.w3.org/2000/svg)", text)
 
 
-def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
+def test_a_verdict_edited_by_hand_is_corrected(committed: Results) -> None:
     texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
     page, text = next((page, text) for page, text in texts.items() if "**refuted**" in text)
     better = text.replace("**refuted**", "**holds**", 1)

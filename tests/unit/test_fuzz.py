@@ -1,4 +1,4 @@
-"""The fuzz runner finds each kind of failure, and every parser survives some of its inputs."""
+"""The fuzz runner finds each kind of failure, and no parser fails on a sample of its inputs."""
 
 import random
 import resource

@@ -33,7 +33,7 @@ class Job:
         return re.search(r"^    uses: \./\.github/workflows/", self.text, re.MULTILINE) is not None
 
     def has(self, key: str) -> bool:
-        """Tell whether the job itself, and not one of its steps, has a key."""
+        """Return whether the job itself, and not one of its steps, has a key."""
         return re.search(rf"^    {key}:", self.text, re.MULTILINE) is not None
 
 

@@ -1,4 +1,4 @@
-"""What claims that count have in common: arms that share containers, effects of counts, and reversed claims."""
+"""Claims about counts: arms that share containers, effects, and reversed claims."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ def ratio(figure: str = "x") -> CountedClaim:
 
 
 def share(*, turned_by: str = "b", **row: Any) -> tuple[CountedClaim, ...]:
-    """Return the claim that a share in one arm is above one half, and its control."""
+    """Return the claim that a share in one arm is above one half, and its control if the row has one."""
     return tuple(claims_from(Line(scenario="s", claim="n", arms=("a",), figure="x", turned_by={"a": turned_by}, **row)))
 
 
@@ -53,7 +53,7 @@ def test_arms_that_need_the_same_container_share_it() -> None:
 
 
 def test_a_count_of_zero_counts_as_one() -> None:
-    """A ratio to zero is then at most the other count; if both arms count zero, there is no ratio."""
+    """A claim may set another lower limit. If both arms count zero, there is no ratio."""
     block = dict(zip("abc", counted(20, 0, 0), strict=True))
     observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
     assert times("x", ("a", "b"))(observed) == 20

@@ -99,7 +99,7 @@ class Around:
         return f"{NAMES}\nTcpExt: {next(self._drops)} 0\n"
 
 
-def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() -> None:
+def test_the_capture_and_the_readings_of_the_counters_surround_the_load() -> None:
     around = Around()
     Recorded(load=Inner(around.did)).run(around.stage, label="a-b1")
     assert (set(around.did[:2]), around.did[2], set(around.did[3:])) == (

@@ -49,7 +49,7 @@ def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fi
     assert moved == [], "these claims are new, gone or decided differently; fix: .venv/bin/python -m tools.register"
 
 
-def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerprint]) -> None:
+def test_the_code_of_every_claim_matches_its_registration(found: Mapping[str, Fingerprint]) -> None:
     """A digest shows that code has changed; the author raises the revision if the code's effect has changed."""
     known = registered()
     changed = sorted(name for name in {*found} & {*known} if found[name].code != known[name].code)
@@ -107,19 +107,19 @@ def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
         replace(SCENARIO, backends_beside_subject=not SCENARIO.backends_beside_subject),
     ],
 )
-def test_all_declared_data_that_affect_a_claims_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
+def test_declared_data_that_affect_a_claims_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
     """The data are those of the claim, its arms and containers, and their surroundings."""
     assert print_of(changed).hash != print_of(SCENARIO).hash
 
 
-def test_a_claims_wording_is_not_in_its_hash() -> None:
+def test_a_claims_wording_and_expectation_are_not_in_its_hash() -> None:
     """Sentences may be corrected at any time."""
     worded = with_claim(sentence="other words", source="elsewhere", expected=None, line="sendfile on;", why="it is so")
     assert print_of(worded) == print_of(SCENARIO)
 
 
 def test_an_additional_arm_does_not_change_other_claims() -> None:
-    """The arm shares a container with the others, and thus their subject."""
+    """Its configuration is added to the container that it shares with the others, and thus to their subject."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})

@@ -25,7 +25,7 @@ PASSING = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folders in place of /proc/sys, /sys/class/net (with one link) and the directories in PATH."""
+    """Return a folder with replacements for /proc/sys, /sys/class/net (with one link) and the directories in PATH."""
     for name in ("sys/vm", "links/eth0", "bin"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
