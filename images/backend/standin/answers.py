@@ -28,7 +28,7 @@ def head_lines(connection: int, request: int, size: int) -> list[str]:
 
 
 async def send_body(writer: asyncio.StreamWriter, size: int) -> None:
-    """Send a body of zeros as fast as a file server does: with sendfile(2) if there is no TLS."""
+    """Send a body of zeros as fast as a file server does: a large one with sendfile(2) if there is no TLS."""
     await writer.drain()
     if size < _LARGE_BYTES:
         writer.write(bytes(size))

@@ -29,7 +29,7 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen:
     """Start connections as fast as possible, as after a restart, and send nothing; wait until all are established.
 
-    Raises OSError: there are not enough file descriptors.
+    wait_s: the longest wait after the last start. Raises OSError: there are not enough file descriptors.
     """
     crowd = Crowd()
     sockets: list[socket.socket] = []

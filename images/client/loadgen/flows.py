@@ -19,7 +19,7 @@ from . import http1, proxy_protocol
 
 _HEAD_END: Final = b"\r\n\r\n"
 _CHUNK_BYTES: Final = 65536
-# How often per second slow readers read.
+# How often per second slow readers read and slow senders send.
 _TICKS_PER_S: Final = 20
 _BODILESS: Final = (204, 304)
 # This option is in tcp(7) and the kernel's headers, but not in Python's socket module.
@@ -68,7 +68,7 @@ class Server:
 class Standing:
     """Flows on a separate event loop, so that connections may stay open while other calls run.
 
-    If some connections stay open, the others start once those are established.
+    If some connections stay open, the others start once each of those has reached that state or failed.
     """
 
     def __init__(self, flows: Sequence[Flow], server: Server) -> None:

@@ -70,7 +70,7 @@ def lead_addresses(addresses: Sequence[str], to: str) -> None:
 
 
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
-    """Return unused addresses of a subnet, from its top: the engine assigns the lowest ones (ValueError: too few)."""
+    """Return unused addresses of a subnet, from its top: the engine assigns the lowest ones (ValueError: none left)."""
     taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
     # Addresses are counted as numbers, since a list of all addresses in a large subnet would be long.
     lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1

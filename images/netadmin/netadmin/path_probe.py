@@ -38,7 +38,7 @@ _BREATH_S: Final = 0.0001
 
 
 def answer_probes(port: int) -> None:
-    """Answer the probes of one leader until it closes its connection (OSError: none came, or it left)."""
+    """Answer the probes of one leader until it closes its connection (OSError: none came, or it fell silent)."""
     arrivals: list[list[int]] = []
     # The listener comes last: the leader sends as soon as it exists.
     with _udp(port) as probes, closing(Sink(port + 1)) as sink, socket.create_server(("", port)) as listener:

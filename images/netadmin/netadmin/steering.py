@@ -32,7 +32,7 @@ def cpus_of_mask(mask: str) -> list[int]:
 
 
 def writable_sys() -> Path:
-    """Return a writable sysfs that shows this network namespace's links: a new one, mounted once.
+    """Return a writable sysfs that shows this network namespace's links: /sys, or a new one, mounted once.
 
     The engine's own one is read-only. A mount needs CAP_SYS_ADMIN; only this container sees it, and the host's links do
     not change.
@@ -55,7 +55,7 @@ def writable_sys() -> Path:
 def steer_receive(cpus: Iterable[int], *, queues: Path | None = None) -> dict[str, tuple[int, ...]]:
     """Steer everything that the role's link receives to these CPUs; return what was read back, by receive queue.
 
-    None switches steering off. ``queues`` is the folder of the queues; by default the link's.
+    An empty list of CPUs switches steering off. ``queues`` is the folder of the queues; by default the link's.
 
     Raises OSError: the link has no queue here, or it cannot be changed. Raises RuntimeError: the kernel has set
     something else.
