@@ -131,7 +131,7 @@ def test_an_invalid_number_of_milliseconds_is_not_found(path: bytes) -> None:
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
 def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
-    """One KiB of a GiB is sent. The connection stays open, and further requests wait."""
+    """One KiB of a GiB is sent. The connection stays open, and further requests are ignored."""
     connection, transport = connected()
     connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
     connection.data_received(GET)

@@ -109,7 +109,7 @@ def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None
 
 
 def test_ending_a_connection_that_was_just_reset_causes_no_error() -> None:
-    """The peer has reset the connection, but the backend has not noticed yet."""
+    """The transport is aborted, as after a reset by the peer that the backend has not noticed yet."""
 
     async def trial() -> None:
         player = Player()

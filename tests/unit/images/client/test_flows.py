@@ -24,7 +24,7 @@ OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
 
 @contextmanager
 def server(handler: Handler) -> Iterator[int]:
-    """Serve connections with a coroutine in a separate thread; return the port."""
+    """Serve connections with a coroutine in a separate thread; yield the port."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
     ports: list[int] = []

@@ -33,8 +33,8 @@ def reading(server: FakeNginx, count: int) -> SlowReading:
     return SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
 
 
-def test_every_call_reports_its_duration_and_the_machines_cpu_shares(client: Loadgen) -> None:
-    """Calls for the stall, tools, TLS and HTTP/2 are tested elsewhere."""
+def test_calls_report_their_duration_and_the_machines_cpu_shares(client: Loadgen) -> None:
+    """Calls for the stall, tools, streams, TLS and HTTP/2 are tested elsewhere."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
         protocol = Round(

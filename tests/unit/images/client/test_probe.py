@@ -153,7 +153,7 @@ def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, Pr
 
 @pytest.mark.parametrize("slow", [11, 12])
 def test_over_real_connections_a_delay_appears_on_its_worker(slow: int) -> None:
-    """Pauses of this machine can make a lag longer or shorter, so only the order of the lags is checked."""
+    """Pauses of this machine can make a lag longer or shorter, so lags are only compared with each other."""
     samples = measured(Behaviour(delays_s={slow: DELAY_S}), window_s=0.5)
     delayed, other = samples if slow == 11 else reversed(samples)
     assert min(other.lag_ms) < statistics.median(delayed.lag_ms)

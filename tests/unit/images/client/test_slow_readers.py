@@ -29,7 +29,7 @@ def read_bytes(crowd: Crowd) -> int:
 
 
 def each_has(crowd: Crowd, least_bytes: int, *, readers: int = 2) -> bool:
-    """Tell whether there are this many readers, each with this much in its receive buffer."""
+    """Return whether there are this many readers, each with at least this much in its receive buffer."""
     waiting = [crowds.unread_bytes(member.connection) for member in (*crowd.open.values(), *crowd.ended)]
     return len(waiting) == readers and min(waiting) >= least_bytes
 

@@ -97,7 +97,7 @@ def agent(wire: "Wire | None" = None) -> Agent:
 
 
 @pytest.mark.usefixtures("switches")
-def test_every_call_gets_its_response(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_several_calls_gets_its_response(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
     monkeypatch.setattr(native, "why_impossible", lambda: "no netem")
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")

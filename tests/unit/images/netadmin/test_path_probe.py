@@ -175,7 +175,7 @@ def test_a_leader_that_falls_silent_is_an_error(port: int, monkeypatch: pytest.M
         answered()
 
 
-# In the kernel's own file, the last column has another name.
+# In the kernel's own file, the last column also has a name: "compressed".
 DEVICES = """\
 Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier

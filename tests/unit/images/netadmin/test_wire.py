@@ -105,7 +105,6 @@ def test_an_error_inside_the_wire_is_reported(kernels: Kernels, wire: Wire) -> N
     ids=["at-once", "before-it-joined"],
 )
 def test_a_kernel_that_does_not_start_is_reported_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
-    """The log contains the reason."""
     kernels.install(script)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status 3$"):
         wire.raise_()
