@@ -188,6 +188,25 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
         "upstream a { server 127.0.0.1:1; keepalive 60s; }",
         'invalid value "60s" in "keepalive" directive',
     ),
+    "upstream-zone-without-a-size": ("upstream a { zone a; server 127.0.0.1:1; }", 'zero size shared memory zone "a"'),
+    "clients-without-a-ca": (
+        f"server {{ listen 443 ssl; {_CERTIFICATE} ssl_verify_client optional; }}",
+        "for ssl_verify_client",
+    ),
+    "verified-upstream-without-a-ca": (
+        "proxy_ssl_verify on; server { location / { proxy_pass https://127.0.0.1; } }",
+        "no proxy_ssl_trusted_certificate for proxy_ssl_verify",
+    ),
+    "verified-variable-without-a-ca": (
+        "server { location / { grpc_ssl_verify on; grpc_pass grpc://$host:1; } }",
+        "no grpc_ssl_trusted_certificate for grpc_ssl_verify",
+    ),
+    "no-host": ("server { location / { proxy_pass http:///a; } }", 'no host in upstream "/a"'),
+    "no-host-before-a-port": ("server { location / { grpc_pass grpc://:50051; } }", 'no host in upstream ":50051"'),
+    "two-ports": (
+        "server { location / { proxy_pass http://127.0.0.1:80:81; } }",
+        'invalid port in upstream "127.0.0.1:80:81"',
+    ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
 # Lines with an argument that nginx refuses, and the message.
@@ -325,6 +344,30 @@ _FORMS: Final = {
     "map $uri $a { default $; }": "invalid variable name",
     "server { return 200 $0; }": 'unknown "0" variable',
     "upstream a { server 127.0.0.1:http; }": 'invalid port in upstream "127.0.0.1:http"',
+    "upstream a { server 127.0.0.1:80:81; }": 'invalid port in upstream "127.0.0.1:80:81"',
+    "upstream a { zone a 1mb; server 127.0.0.1:1; }": 'invalid zone size "1mb"',
+    "upstream a { server 127.0.0.1:1; random three; }": 'invalid parameter "three"',
+    "server { location / { root $document_root/a; } }": (
+        'the $document_root variable cannot be used in the "root" directive'
+    ),
+    "server { location /a/ { alias ${realpath_root}/b/; } }": (
+        'the $realpath_root variable cannot be used in the "alias" directive'
+    ),
+    "proxy_cache_path /tmp/a keys_zone=a:1m; server { location / { proxy_store on; proxy_cache a; } }": (
+        '"proxy_cache" directive is incompatible with "proxy_store"'
+    ),
+    "server { location / { try_files $uri =404x; } }": 'invalid code "=404x"',
+    "proxy_cache_valid any;": 'invalid time value "any"',
+    "open_log_file_cache inactive=20s;": '"open_log_file_cache" must have "max" parameter',
+    'gzip_disable msie6 "MSIE [1-6";': 'missing terminating ] for character class in "MSIE [1-6"',
+    "server { location / { valid_referers none ~[a; } }": 'missing terminating ] for character class in "[a"',
+    "server { location / { proxy_pass http://127.0.0.1; proxy_redirect ~*[a /b; } }": (
+        'missing terminating ] for character class in "[a"'
+    ),
+    "proxy_cookie_path ~[a /b;": 'missing terminating ] for character class in "[a"',
+    "proxy_cookie_domain ~[a b;": 'missing terminating ] for character class in "[a"',
+    "server { location / { fastcgi_split_path_info ^(.+[a)$; } }": "missing terminating ] for character class",
+    "fastcgi_split_path_info ^(.+\\.php)/?$;": 'pattern "^(.+\\.php)/?$" must have 2 captures',
 }
 REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     **_BLOCKS,
@@ -476,6 +519,20 @@ LOADED: Final[Mapping[str, str]] = {
     "largest-and-smallest-numbers": (
         "limit_conn_zone $uri zone=a:1m; limit_conn a 065535; error_page 498 500 /a; proxy_buffers 03 4k; "
         "geo $remote_addr $a { default 0; } server { allow 010.000.0.1; deny 192.168.001.0/24; }"
+    ),
+    "words-of-other-modules": (
+        "gzip_disable msie6 degradation 'MSIE [4-6]\\.'; fastcgi_split_path_info ^(.+?\\.php)(/.*)$; "
+        "server { location / { valid_referers none blocked server_names *.a ~^b; try_files $uri =404; } "
+        "location /b { proxy_pass http://127.0.0.1; proxy_redirect ~^(http://[^:]+):\\d+(/.+)$ $1$2; "
+        "proxy_cookie_path ~*^/a(.*)$ /b$1; proxy_cookie_domain ~\\.([a-z]+)$ $1; proxy_store off; "
+        "proxy_cache off; } } "
+        "open_log_file_cache off; proxy_cache_valid 1m; proxy_cache_valid any 1m; "
+        "upstream a { random two least_conn; zone b 64k; server 127.0.0.1:1; } upstream c { zone b; server [::1]:1; }"
+    ),
+    "certificates-without-verification": (
+        f"ssl_verify_client optional_no_ca; server {{ listen 443 ssl; {_CERTIFICATE} }} "
+        "proxy_ssl_verify on; server { location / { proxy_pass http://127.0.0.1; } "
+        "location /a { proxy_ssl_verify off; proxy_pass https://127.0.0.1; } }"
     ),
     "thread-pools": "aio threads; server { location / { aio threads=default; } }",
     "set-own-and-changeable-variables": (

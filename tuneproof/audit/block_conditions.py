@@ -1,7 +1,7 @@
 """Row conditions about blocks: lists that an inner block replaces, and rewrites that old versions get wrong."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
@@ -23,6 +23,7 @@ _PASSED_ON: Final = {
 }
 _BY_PREFIX: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _MERGED_SINCE: Final = (1, 29, 3)
+_FORWARDED: Final = "x-forwarded-for"
 
 
 def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
@@ -189,10 +190,25 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 def _reads_forwarded_recursively(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether X-Forwarded-For is read where a directive applies; inner blocks may read another header."""
+    under = (one for one in _handling(at, block) if one.is_on("real_ip_recursive"))
+    return any(_header_of_address(one).lower() == _FORWARDED for one in under)
+
+
+def _reads_one_address(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return a header with one address that is read where a directive applies; empty for none."""
+    headers = map(_header_of_address, _handling(at, block) if not block.hides("real_ip_header") else ())
+    return next((header for header in headers if header.lower() not in {_FORWARDED, "proxy_protocol"}), "")
+
+
+def _handling(at: Statement | Block, block: Block) -> Iterator[Block]:
+    """Yield the servers and locations in which a directive is in effect, or its own block if it has none."""
     handling = [one for one in (block, *block.below()) if one.name in {"server", "location"}] or [block]
-    under = [one for one in handling if at in one.in_effect(at.name) and one.is_on("real_ip_recursive")]
-    headers = [one.setting("real_ip_header") for one in under]
-    return any(header is not None and header.value.lower() == "x-forwarded-for" for header in headers)
+    return (one for one in handling if at in one.in_effect(at.name))
+
+
+def _header_of_address(block: Block) -> str:
+    said = block.setting("real_ip_header")
+    return said.value if said is not None else "X-Real-IP"
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
@@ -209,4 +225,5 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "leaves bodies": _leaves_bodies,
     "denies nobody": _denies_nobody,
     "reads X-Forwarded-For recursively": _reads_forwarded_recursively,
+    "reads a header with one address": _reads_one_address,
 }

@@ -123,9 +123,10 @@ def _new_variables(main: Block) -> Iterator[Concern]:
 
 
 def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
-    """Yield each ``ssl_verify_client`` that has no ssl_client_certificate anywhere, which older versions refuse."""
+    """Yield each ``ssl_verify_client`` with only ssl_trusted_certificate, which older versions refuse."""
     everything = list(configuration.main.everything())
-    if not configuration.is_whole or any(said.name == "ssl_client_certificate" for said, _ in everything):
+    names = {said.name for said, _ in everything}
+    if not configuration.is_whole or "ssl_client_certificate" in names or "ssl_trusted_certificate" not in names:
         return
     for said, block in everything:
         if said.name == "ssl_verify_client" and said.value in {"on", "optional"}:

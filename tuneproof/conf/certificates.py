@@ -1,6 +1,6 @@
-"""nginx's error messages about TLS servers that lack a certificate, its key, or the TLS version that QUIC needs.
+"""nginx's error messages about what TLS needs and lacks: a certificate, its key, a CA, or the TLS version for QUIC.
 
-ngx_http_ssl_merge_srv_conf and ngx_http_ssl_init, and their counterparts in stream{} and mail{}.
+ngx_http_ssl_merge_srv_conf, ngx_http_ssl_init and ngx_http_proxy_set_ssl, and their counterparts in other modules.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,17 @@ from tuneproof.conf.directives import directive, known
 from tuneproof.conf.sockets import Socket, Sockets
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
+from tuneproof.conf.upstreams import targets_of
 
 # https://nginx.org/en/CHANGES: before that, nginx started, and handshakes failed.
 _SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
 # Since this version, an address in stream{} can also have several servers, of which only the default needs a
 # certificate.
 _STREAM_LIKE_HTTP_SINCE: Final = (1, 25, 5)
+# https://nginx.org/en/CHANGES: since then, ssl_trusted_certificate is enough.
+_TRUSTED_IS_ENOUGH_SINCE: Final = (1, 27, 2)
+_TLS_SCHEMES: Final = frozenset({"https", "grpcs", "suwsgi"})
+_VERIFYING: Final = frozenset({"on", "optional"})
 _LISTEN: Final = "listen ... {}"
 _FOR_QUIC: Final = "TLSv1.3"
 
@@ -29,8 +34,29 @@ def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]
     found = [problem for server in servers for problem in _of_server(server, servers, version)]
     if not found and not sockets.problems and not sockets.unknown and version >= _SOCKETS_CHECKED_SINCE:
         found = [problem for socket in sockets.found for problem in _of_socket(socket)]
-    # A server may have several sockets.
-    yield from dict.fromkeys(found)
+    found += [problem for server in servers if server.path[0] != "mail" for problem in _of_clients(server, version)]
+    # A server may have several sockets, and a directive applies to several places.
+    yield from dict.fromkeys((*found, *_of_upstreams(main, servers)))
+
+
+def _of_clients(server: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the error about a server that verifies its clients' certificates without a CA."""
+    said, is_new = server.setting("ssl_verify_client"), version >= _TRUSTED_IS_ENOUGH_SINCE
+    names = ["ssl_client_certificate", *(["ssl_trusted_certificate"] if is_new else [])]
+    is_known = any((ca := server.setting(name)) and ca.value for name in names)
+    if said is not None and said.value.lower() in _VERIFYING and server.in_effect("ssl_certificate") and not is_known:
+        yield problem_at(said, f"no {' or '.join(names)} for ssl_verify_client")
+
+
+def _of_upstreams(main: Block, servers: list[Block]) -> Iterator[Problem]:
+    """Yield the error about each verified upstream without a CA."""
+    streams = [(server, "proxy") for server in servers if server.path[0] == "stream" and server.is_on("proxy_ssl")]
+    # With a variable in the address, nginx expects TLS.
+    proxied = (one for one in targets_of(main) if "$" in one.to or one.scheme.lower() in _TLS_SCHEMES)
+    for block, kind in (*((one.block, one.kind) for one in proxied), *streams):
+        said, ca = block.setting(f"{kind}_ssl_verify"), block.setting(f"{kind}_ssl_trusted_certificate")
+        if said is not None and block.is_on(said.name) and not (ca and ca.value):
+            yield problem_at(said, f"no {kind}_ssl_trusted_certificate for {kind}_ssl_verify")
 
 
 def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) -> Iterator[Problem]:

@@ -6,8 +6,9 @@ from typing import Final
 
 from tuneproof.wording import without_escapes
 
+BYTE_ORDER_MARK: Final = "\ufeff"
 _BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
@@ -23,7 +24,8 @@ _NOISE: Final = str.maketrans("", "", "\x00\x08")
 def decode(raw: bytes) -> str:
     """Return bytes as text; anything but UTF-8 is read as Latin-1, since nginx accepts any bytes.
 
-    ``raw``: The file. A byte order mark determines its encoding; UTF-16 is recognised even without one.
+    ``raw``: The file. A byte order mark determines its encoding; UTF-8's stays, since nginx reads it as text. UTF-16 is
+    recognised even without one.
     """
     for mark, encoding in _BOMS:
         if raw.startswith(mark):
@@ -46,8 +48,8 @@ def is_binary(text: str) -> bool:
 
 
 def without_terminal(text: str) -> str:
-    """Return a text without a terminal's control sequences."""
-    return without_escapes(text).translate(_NOISE)
+    """Return a text without a terminal's control sequences, and without the byte order mark that a shell may write."""
+    return without_escapes(text).translate(_NOISE).removeprefix(BYTE_ORDER_MARK)
 
 
 def lines_of(text: str) -> list[str]:

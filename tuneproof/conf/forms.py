@@ -79,6 +79,12 @@ _FORMS: Final = (
         message='invalid status "{}"',
         place=slice(0, -1),
     ),
+    _Form(
+        names="proxy_cache_valid fastcgi_cache_valid uwsgi_cache_valid scgi_cache_valid",
+        words=_TIME,
+        message='invalid time value "{}"',
+        place=slice(-1, None),
+    ),
     _Form(names="limit_req_zone", words=rf"rate={_NUMBER}(?:r/[sm])?", message='invalid rate "{}"', of="rate="),
     _Form(names="limit_req_zone", words="(?:zone|rate)=.*|sync", message=_PARAMETER, place=_LATER),
     _Form(names="limit_conn_zone", words="zone=.*|sync", message=_PARAMETER, place=_LATER, protocols=_BOTH),
@@ -102,6 +108,10 @@ _FORMS: Final = (
         of="escape=",
         protocols=_BOTH,
     ),
+    _Form(names="try_files", words=r"(?!=).*|=0*\d{1,3}", message='invalid code "{}"', place=slice(-1, None)),
+    _Form(names="sub_filter", words=".+", message="empty search pattern", place=_FIRST),
+    _Form(names="random", words="two", message=_PARAMETER, place=_FIRST, protocols=_BOTH),
+    _Form(names="zone", words=_SIZE, message='invalid zone size "{}"', place=_LATER, protocols=_BOTH),
     _Form(names="aio", words="on|off|threads(?:=.+)?", message='"aio" directive invalid value'),
     _Form(names="directio", words=r"off|\d+[kKmMgG]?", message='"directio" directive invalid value'),
     _Form(names="client_body_in_file_only", words="on|off|clean"),
@@ -212,10 +222,10 @@ _FORMS: Final = (
     _Form(names="proxy_pass", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST, protocols="stream"),
     _Form(
         names="server",
-        words=f".*:{_PORT}",
+        words=f"[^:]*:{_PORT}",
         message='invalid port in upstream "{}"',
         place=_FIRST,
-        of=r"(?!unix:)[\w.-]+:[^:]*$",
+        of=r"(?!unix:)[\w.-]+:",
         protocols=_BOTH,
     ),
     _Form(
@@ -240,6 +250,7 @@ _NEEDED: Final = {
     **dict.fromkeys(CACHE_PATHS.split(), "keys_zone"),
     **dict.fromkeys(("limit_req_zone", "limit_conn_zone"), "zone"),
 }
+_WITH_MAX: Final = {"open_file_cache": 'the "max"', "open_log_file_cache": '"max"'}
 # Lines of tables that are not entries: single words, and words with a value.
 _PARAMETERS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "map": (("hostnames", "volatile"), ("default", "include")),
@@ -332,8 +343,8 @@ def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
         yield from (form.message.format(one, name=said.name, value=one.partition("=")[2]) for one in wrong)
     has_max = any(arg == "off" or arg.startswith("max=") for arg in said.args)
-    if said.name == "open_file_cache" and not has_max:
-        yield '"open_file_cache" must have the "max" parameter'
+    if said.name in _WITH_MAX and not has_max:
+        yield f'"{said.name}" must have {_WITH_MAX[said.name]} parameter'
 
 
 def _case_of(form: _Form) -> re.RegexFlag:

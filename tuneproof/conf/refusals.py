@@ -6,18 +6,18 @@ from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.directives import Directive, directive, rows_of
-from tuneproof.conf.forms import table_problems, wrong_forms
+from tuneproof.conf.forms import CACHE_PATHS, table_problems, wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.logs import log_problems
 from tuneproof.conf.peers import peer_problems, upstream_problems
-from tuneproof.conf.regexes import refusal
+from tuneproof.conf.regexes import groups_in, refusal
 from tuneproof.conf.sockets import sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
 from tuneproof.conf.unknown_variables import misspelt_variables
 from tuneproof.conf.zones import zone_problems
-from tuneproof.nginx_changes import BACKPORTED
+from tuneproof.nginx_changes import BACKPORTED, of_directive
 from tuneproof.wording import as_numbers
 
 _MODIFIERS: Final = frozenset({Kind.EXACT, Kind.PREFIX_ONLY, Kind.REGEX, Kind.REGEX_ANY_CASE})
@@ -25,7 +25,11 @@ _URI: Final = (
     '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, '
     'or inside "if" statement, or inside "limit_except" block'
 )
-_CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
+_CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
+_CACHES: Final = frozenset(f"{kind}_cache" for kind in _CACHING)
+_STORES: Final = frozenset(f"{kind}_store" for kind in _CACHING)
+_ROOT: Final = re.compile(r"\$(?:(document_root|realpath_root)|\{(document_root|realpath_root)\})")
+_NO_SIZE: Final = "zero size shared memory zone"
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 # nginx Plus and Angie had these before.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
@@ -33,6 +37,15 @@ _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resol
 _ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
+# The arguments that are regular expressions; in the second table, those that begin with a tilde.
+_REGEXES: Final = {"rewrite": slice(0, 1), "fastcgi_split_path_info": slice(0, 1), "gzip_disable": slice(None)}
+_REGEXES_AFTER_TILDE: Final = {
+    **dict.fromkeys(("server_name", "valid_referers"), slice(None)),
+    **dict.fromkeys(("proxy_redirect", "proxy_cookie_domain", "proxy_cookie_path", "proxy_cookie_flags"), slice(0, 1)),
+}
+_MASKS: Final = frozenset({"msie6", "degradation"})  # names of built-in patterns of gzip_disable
+_GROUPS_OF_A_PATH: Final = 2
+_NONE: Final = slice(0)
 _FILE_TEST: Final = re.compile("!?-[fdex]")
 _COMPARISONS: Final = frozenset({"=", "!=", "~", "~*", "!~", "!~*"})
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
@@ -71,7 +84,10 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the directives that only later branches have; a package may include later releases of its own branch."""
+    """Yield the directives, and the parameters of caches, that only later branches have.
+
+    A package may include later releases of its own branch.
+    """
 
     def is_later(row: Directive) -> bool:
         return as_numbers(row.since or "0")[:2] > version[:2]
@@ -83,6 +99,10 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
             yield problem_at(said, f'unknown directive "{said.name}"')
         elif here and all(map(is_later, here)) and (block.name, said.name) not in _ALSO_OLDER_IN:
             yield problem_at(said, f'"{said.name}" directive is not allowed here')
+        for change in of_directive(said.name) if said.name in CACHE_PATHS.split() else ():
+            if change.parameter and change.numbers[:2] > version[:2]:
+                later = (arg for arg in said.args if change.concerns([arg]))
+                yield from (problem_at(said, f'invalid parameter "{arg}"') for arg in later)
 
 
 def _of_level(level: Block, version: tuple[int, ...], *, is_whole: bool) -> Iterator[Problem]:
@@ -107,6 +127,11 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             yield problem_at(said, "invalid URL prefix")
     yield from _condition(block)
     yield from _default_redirects(block)
+    yield from _cached_and_stored(block)
+    for said in (*block.local("root"), *block.local("alias")):
+        if found := _ROOT.search(said.value):
+            message = f'the ${found[1] or found[2]} variable cannot be used in the "{said.name}" directive'
+            yield problem_at(said, message)
     if block.name == "location" and Location.of(block).kind is Kind.NAMED:
         message = 'the "alias" directive cannot be used inside the named location'
         yield from (problem_at(said, message) for said in block.local("alias"))
@@ -117,8 +142,12 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 def _wrong_regexes(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     for block in (level, *level.below()):
         for one, regex in _regexes(block):
-            if is_given(one) and (message := refusal(regex, version)):
+            if not is_given(one):
+                continue
+            if message := refusal(regex, version):
                 yield problem_at(one, message)
+            elif one.name == "fastcgi_split_path_info" and groups_in(regex) not in {None, _GROUPS_OF_A_PATH}:
+                yield problem_at(one, f'pattern "{regex}" must have {_GROUPS_OF_A_PATH} captures')
 
 
 def _default_redirects(block: Block) -> Iterator[Problem]:
@@ -132,6 +161,16 @@ def _default_redirects(block: Block) -> Iterator[Problem]:
         elif "$" in passed.value:
             message = '"proxy_redirect default" cannot be used with "proxy_pass" directive with variables'
             yield problem_at(said, message)
+
+
+def _cached_and_stored(block: Block) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_proxy_cache, ngx_http_proxy_store and their siblings about each other."""
+    used: dict[str, str] = {}
+    for said in block.own:
+        if said.name in _CACHES | _STORES and said.value != "off" and is_given(said):
+            other = used.setdefault(said.name.partition("_")[0], said.name)
+            if other != said.name:
+                yield problem_at(said, f'"{said.name}" directive is incompatible with "{other}"')
 
 
 def _condition(block: Block) -> Iterator[Problem]:
@@ -157,10 +196,12 @@ def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
             yield inner, _TILDE.sub("", inner.args[-1]) if len(inner.args) == 1 else inner.args[-1]
         elif inner.name == "if" and inner.args[1:2] and _TILDE.fullmatch(inner.args[1]):
             yield from ((inner, regex) for regex in inner.args[2:3])
-    yield from ((said, said.value) for said in block.local("rewrite") if block.name not in TABLES)
-    names = [(said, arg) for said in block.local("server_name") if block.name == "server" for arg in said.args]
-    keys = [(said, said.name) for said in block.own if block.name == "map"]
-    yield from ((said, _TILDE.sub("", name)) for said, name in (*names, *keys) if _TILDE.match(name))
+    if block.name == "map":
+        yield from ((said, _TILDE.sub("", said.name)) for said in block.own if _TILDE.match(said.name))
+    for said in block.own if block.name not in TABLES else ():
+        yield from ((said, arg) for arg in said.args[_REGEXES.get(said.name, _NONE)] if arg not in _MASKS)
+        marked = (arg for arg in said.args[_REGEXES_AFTER_TILDE.get(said.name, _NONE)] if _TILDE.match(arg))
+        yield from ((said, _TILDE.sub("", arg)) for arg in marked)
 
 
 def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
@@ -279,7 +320,8 @@ def _uris(block: Block) -> Iterator[Problem]:
 
 def _unknown_names(level: Block) -> Iterator[Problem]:
     """Yield the uses of log formats and shared memory zones that no directive defines."""
-    everything = [one for one, _ in level.everything()]
+    pairs = list(level.everything())
+    everything = [one for one, _ in pairs]
     named = [one for one in everything if one.name == "log_format"]
     defaults = {"combined"} if level.name == "http" else set()
     # nginx compares names in any letter case when it uses a format, but not when it defines one.
@@ -288,13 +330,14 @@ def _unknown_names(level: Block) -> Iterator[Problem]:
         if one.value in {*defaults, *(other.value for other in named[:at])} and is_given(one):
             yield problem_at(one, f'duplicate "log_format" name "{one.value}"')
     zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}
+    shared = [one for one, block in pairs if one.name == "zone" and block.name == "upstream" and is_given(one)]
+    sized = {one.value for one in shared if len(one.args) > 1}
+    yield from (problem_at(one, f'{_NO_SIZE} "{one.value}"') for one in shared if one.value not in sized)
     for one in filter(is_given, everything):
         if one.name == "access_log" and one.value != "off" and len(one.args) > 1 and one.args[1].lower() not in formats:
             yield problem_at(one, f'unknown log format "{one.args[1]}"')
         elif one.name in {"limit_req", "limit_conn"} and (name := _zone_of(one)) not in zones:
-            yield problem_at(
-                one, f'zero size shared memory zone "{name}"' if name else '"limit_req" must have "zone" parameter'
-            )
+            yield problem_at(one, f'{_NO_SIZE} "{name}"' if name else '"limit_req" must have "zone" parameter')
         elif one.name in _CACHES and one.value != "off" and "$" not in one.value and one.value not in zones:
             yield problem_at(one, f'"{one.name}" zone "{one.value}" is unknown')
 

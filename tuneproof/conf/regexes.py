@@ -79,6 +79,14 @@ def refusal(regex: str, version: tuple[int, ...]) -> str:
     return f'pcre{"2" if is_new else ""}_compile() failed: {said[is_new]} in "{regex}"' if said else ""
 
 
+def groups_in(regex: str) -> int | None:
+    """Return the number of groups with a number or a name; None if Python cannot tell."""
+    try:
+        return compiled(regex, ignores_case=False).groups
+    except ForeignRegexError:
+        return None
+
+
 @functools.lru_cache(maxsize=1024)
 def _refused(regex: str) -> tuple[str, str] | None:
     """Return the errors of PCRE and PCRE2 (see :func:`refusal`); None if there is none, or Python cannot tell."""

@@ -1,6 +1,6 @@
 """Parses a configuration file into statements with exact positions; reports errors in nginx's words.
 
-Tokens are the same as in ngx_conf_read_token (src/core/ngx_conf_file.c).
+Tokens are the same as in ngx_conf_read_token (src/core/ngx_conf_file.c), except that a byte order mark is left out.
 """
 
 import re
@@ -27,7 +27,7 @@ _MOST_WORDS: Final = 1_000_000
 _LONGEST_WORD_BYTES: Final = 4095
 _MOST_BYTES_OF_A_CHARACTER: Final = 4
 _TOKEN: Final = re.compile(
-    r"[ \t\r\n]+|\#[^\n]*"
+    r"\A\ufeff|[ \t\r\n]+|\#[^\n]*"
     r'|"(?P<double>(?:[^"\\]++|\\.)*+)(?:"|\\?\Z)'
     r"|'(?P<single>(?:[^'\\]++|\\.)*+)(?:'|\\?\Z)"
     r"|(?P<end>[;{}])"

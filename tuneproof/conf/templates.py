@@ -5,6 +5,7 @@ The official images replace ``${NAME}`` with environment variables
 """
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tuneproof.conf.directives import rows_of
-from tuneproof.conf.file_text import lines_of
+from tuneproof.conf.file_text import BYTE_ORDER_MARK, lines_of
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
 
@@ -25,6 +26,7 @@ _MARKS: Final = (
 # Texts for responses and logs may look like a template.
 _CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|more_set_headers|rewrite|if|set)\b")
 _LONGEST_LINE: Final = 4096
+_BEFORE_CODE: Final = f"{string.whitespace}{BYTE_ORDER_MARK}"
 PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::?-(?P<default>[^}]*))?\}")
 # Directives that define a variable: ${NAME} is then nginx's.
 _MADE: Final = re.compile(
@@ -86,7 +88,7 @@ def refuse_template(name: str, text: str) -> None:
     Raises BadInputError: The file has one; the message names the first.
     """
     for number, line in enumerate(lines_of(without_lua(text)), start=1):
-        code = line[:_LONGEST_LINE].lstrip()
+        code = line[:_LONGEST_LINE].lstrip(_BEFORE_CODE)
         if code.startswith("#") or _CONTENT.match(code):
             continue
         for mark in _MARKS:

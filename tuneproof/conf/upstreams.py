@@ -114,15 +114,19 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
 
 
 def port_problems(targets: Iterable[Target], upstreams: Container[str], *, is_whole: bool) -> Iterator[Problem]:
-    """Yield nginx's error for each address with an invalid port, without one, or with one after a block's name.
+    """Yield nginx's error for each address without a host or port, with an invalid one, or a port after a block's name.
 
     is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
     """
     for target in targets:
-        name, colon, port = target.host.rpartition(":")
+        is_ipv6 = target.host.startswith("[")
+        name, colon, port = target.host.rpartition(":") if is_ipv6 else target.host.partition(":")
+        address = target.to.partition("://")[2] if target.scheme else target.to
         message = ""
-        if colon and _is_wrong_port(target, port):
-            message = f'invalid port in upstream "{target.to.partition("://")[2] or target.to}"'
+        if not name and not is_ipv6 and is_given(target.statement) and "$" not in target.to:
+            message = f'no host in upstream "{address}"'
+        elif colon and _is_wrong_port(target, port):
+            message = f'invalid port in upstream "{address}"'
         elif colon and port.isdecimal() and name.lower() in upstreams:
             message = f'upstream "{name}" may not have port {port}'
         elif target.kind != "proxy" and _lacks_port(target) and target.host.lower() not in upstreams:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+from tuneproof.conf.file_text import BYTE_ORDER_MARK
 from tuneproof.conf.sources import Dump, Source
 from tuneproof.conf.statements import parse_file
 from tuneproof.conf.tree import HTTP, LOCATION, STREAM, Configuration, context_of
@@ -32,8 +33,9 @@ class Installed:
         return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
-        """Return contents by path."""
-        found = {self.paths[name]: text.encode("utf-8", errors="surrogateescape") for name, text in texts.items()}
+        """Return contents by path, without byte order marks, which may be only in this copy."""
+        read = {self.paths[name]: text.removeprefix(BYTE_ORDER_MARK) for name, text in texts.items()}
+        found = {path: text.encode("utf-8", errors="surrogateescape") for path, text in read.items()}
         return {**found, self.main: self.wrapper.encode()} if self.wrapper else found
 
 

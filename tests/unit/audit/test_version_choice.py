@@ -114,7 +114,13 @@ def test_a_version_outside_the_known_range_is_reported(version: str, bound: str)
         ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
         ("proxy_socket_rcvbuf 32k;", "1.31", "proxy_socket_rcvbuf"),
         ("map $a $b { default 1; http2 2; }", "1.18", ""),
-        ("server { ssl_verify_client on; }", "1.30", "ssl_verify_client without ssl_client_certificate"),
+        (
+            "server { ssl_verify_client on; ssl_trusted_certificate a; }",
+            "1.30",
+            "ssl_verify_client without ssl_client_certificate",
+        ),
+        # No version accepts this.
+        ("server { ssl_verify_client on; }", "1.18", ""),
         ("server { ssl_verify_client on; ssl_client_certificate a; }", "1.18", ""),
         ("server { ssl_verify_client optional_no_ca; }", "1.18", ""),
         ("server { ssl_verify_client on; include a; }", "1.18", ""),

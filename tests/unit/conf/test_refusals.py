@@ -89,6 +89,33 @@ def test_a_version_refuses_the_directives_of_later_versions(
     assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
 
 
+@pytest.mark.parametrize(("version", "messages"), [("1.18", ['invalid parameter "min_free=1g"']), ("1.22", [])])
+def test_a_version_refuses_the_parameters_of_caches_of_later_versions(
+    tmp_path: Path, version: str, messages: list[str]
+) -> None:
+    text = whole("proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g;")
+    (tmp_path / "nginx.conf").write_text(text, encoding="utf-8")
+    found = audit(str(tmp_path), version=version).facts.configuration.problems
+    assert [problem.message for problem in found] == messages
+
+
+@pytest.mark.parametrize(
+    ("version", "message"), [("1.26", "no ssl_client_certificate for ssl_verify_client"), ("1.30", "")]
+)
+def test_a_ca_for_clients_is_one_that_the_version_uses(version: str, message: str) -> None:
+    """Since 1.27.2, ssl_trusted_certificate is enough."""
+    tls = "listen 443 ssl; ssl_certificate $host.pem; ssl_certificate_key $host.key; ssl_trusted_certificate /ca.pem;"
+    assert problems(whole(f"server {{ {tls} ssl_verify_client on; }}"), version) == ([message] if message else [])
+
+
+def test_a_verified_upstream_of_a_stream_needs_a_ca() -> None:
+    server = "server { listen 1; proxy_pass 127.0.0.1:2; proxy_ssl_verify on; %s }"
+    text = f"events {{ }}\nstream {{ {server} }}\n"
+    assert problems(text % "proxy_ssl on;") == ["no proxy_ssl_trusted_certificate for proxy_ssl_verify"]
+    assert problems(text % "proxy_ssl on; proxy_ssl_trusted_certificate /ca.pem;") == []
+    assert problems(text % "") == []
+
+
 def test_a_version_refuses_a_directive_in_a_block_where_only_later_versions_allow_it(tmp_path: Path) -> None:
     """In stream{}, server_name is allowed since 1.25.5, and in http{} in all versions."""
     server = "server { listen 443; server_name a; proxy_pass 127.0.0.1:1; }"

@@ -65,6 +65,23 @@ def test_a_file_is_read_in_the_usual_encodings(tmp_path: Path, raw: bytes) -> No
     assert found.facts.configuration.problems == ()
 
 
+def test_a_byte_order_mark_is_reported_and_stays_in_patches(tmp_path: Path) -> None:
+    """Nginx does not start with the mark, but the server's file may be without it."""
+    (tmp_path / "a.conf").write_bytes(codecs.BOM_UTF8 + b"# made by hand\n\nserver {\n    tcp_nodelay on;\n}\n")
+    found = of_bytes(tmp_path, codecs.BOM_UTF8 + b"events { }\nhttp { include a.conf; }\n")
+    assert found.facts.configuration.problems == ()
+    marked = [one for one in found.advice if one.claim == "byte_order_mark_is_part_of_a_word"]
+    assert [(Path(one.at.file).name, one.at.line) for one in marked] == [("nginx.conf", 1), ("a.conf", 3)]
+    assert "\n \ufeff# made by hand\n" in found.whole_patch()
+
+
+def test_a_byte_order_mark_before_a_dump_is_not_reported(tmp_path: Path) -> None:
+    """PowerShell writes it if a user redirects the output of nginx -T."""
+    found = of_bytes(tmp_path, codecs.BOM_UTF8 + DUMP.encode())
+    assert listens(found) == ["81"]
+    assert [one.claim for one in found.advice if "byte_order" in one.claim] == []
+
+
 def test_latin_1_is_recognised() -> None:
     """Each byte is a character, and no byte is lost."""
     assert decode(b"caf\xe9") == "café"
