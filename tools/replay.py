@@ -220,7 +220,7 @@ def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) ->
 
 
 def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
-    """Replay dose-responses: half of the rounds have the doses in order, the others shuffled."""
+    """Replay dose-responses: half of the rounds have the doses in order, the others shuffled to miss the threshold."""
 
     def draw() -> Ordered:
         while True:
@@ -237,7 +237,7 @@ def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Replay everything, show it, and write docs/error-rates.json."""
+    """Replay everything, write docs/error-rates.json, and print the rates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="folders with runs")
     parser.add_argument("--seed", type=int, default=1)

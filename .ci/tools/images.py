@@ -1,10 +1,10 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Builds every image that this checkout can ask for, and prints their names: what CI keeps from one job to the next.
+"""Builds the images that this checkout uses, and prints their names, so that CI can keep them for later jobs.
 
-From the checkout: ``PYTHONPATH=. .venv/bin/python .ci/tools/images.py [NGINX]...``; versions of nginx leave the others
-out. An engine that is missing is set up as for ``./lab run``. Names on stdout, one per line; progress on stderr.
+From the checkout: ``PYTHONPATH=. .venv/bin/python .ci/tools/images.py [NGINX]...`` (default: all versions of nginx). A
+missing engine is set up as for ``./lab run``. Names go to stdout, one per line, and progress to stderr.
 ``--publish REPOSITORY`` pushes them to that place in a registry, such as registry.example/tuneproof, and writes
-images/published.json, by which the checkout of a release pulls them; ``--check`` compares that file with the checkout.
+images/published.json, with which a release's checkout pulls them; ``--check`` compares that file with the checkout.
 """
 
 import argparse
@@ -30,7 +30,7 @@ TIMEOUT_S = 600  # installing a package keeps one call of the engine waiting
 
 
 def specs(versions: Sequence[str]) -> list[ImageSpec]:
-    """Return the subject once per nginx version, and each other image once; HTTP/3's clients where a version has it."""
+    """Return nginx's image for each version, each other image once, and HTTP/3's clients if a version needs them."""
     subjects = subject_images(versions)
     layers = {SUBJECT, *(spec.name for spec in subject_images(tuple(SUITES)).values())}
     folders = {path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")}
@@ -56,7 +56,7 @@ def publish(client: docker.DockerClient, spec: ImageSpec, repository: str) -> di
 
 
 def check(wanted: Sequence[ImageSpec]) -> int:
-    """Return 0 if every image was published under the name that it has in this checkout."""
+    """Return 0 if every image was published under the name that it has in this checkout, or else 1."""
     published = json.loads(PUBLISHED.read_text(encoding="utf-8")) if PUBLISHED.is_file() else {}
     missing = [spec.tag for spec in wanted if spec.tag not in published]
     for tag in missing:
@@ -65,10 +65,10 @@ def check(wanted: Sequence[ImageSpec]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build what is missing; publish it if asked to.
+    """Build missing images, and publish all of them if asked to; or only check.
 
     Returns:
-        0; another status after a message where no engine answers, or an image cannot be built or pushed.
+        0; another status after a message if the check fails, no engine answers, or an image cannot be built or pushed.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("versions", nargs="*", metavar="NGINX")

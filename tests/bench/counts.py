@@ -35,7 +35,7 @@ def is_alike(old: object, new: object) -> bool:
 
 
 def lines(pairs: Sequence[Pair]) -> Iterator[str]:
-    """Yield a line for each scenario, and one for each verdict and each count that differs."""
+    """Yield a line for each scenario without timing, and one for each verdict and each count that differs."""
     counted = {advice.name for advice in every_advice() if not advice.timed}
     chosen = sorted((pair for pair in pairs if pair.new.scenario in counted), key=lambda pair: pair.new.id)
     for scenario, group in groupby(chosen, key=lambda pair: pair.new.scenario):

@@ -87,7 +87,7 @@ def _repeated_handshake() -> Sequence[Segment]:
 
 
 def _probes() -> Sequence[Segment]:
-    """Return keep-alive probes, and both kinds of probes for a closed window."""
+    """Return a keep-alive probe, and both kinds of probes for a closed window."""
     talk = Conversation()
     talk.handshake()
     talk.send(SERVER, b"x" * 1000)

@@ -37,7 +37,7 @@ ONE: Final = ("run", "-k", "long_backlog_spares_connects", "--seed", "1")
 TWO: Final = ("run", "-k", "long_backlog_spares_connects or rate_limit_breaks_pages", "--seed", "1")
 _DECIDED: Final = frozenset({Verdict.HOLDS, Verdict.REFUTED})
 _LEAST_SHARE: Final = 0.9
-# A run may have to wait for the engine's lock.
+# Much longer than any of these runs, which use a separate lock and wait for no other run.
 _LASTS_S: Final = 3600.0
 
 
@@ -169,7 +169,7 @@ def main(series: str, most: int, seed: int) -> int:
 
 
 def hit(drawn: Drawn, measured: Callable[[Point], Outcome], *, calls: int) -> tuple[Point, Outcome]:
-    """Run a command with a fault, again if the run made fewer calls: one that waits for the lock makes more calls."""
+    """Run a command with a fault, again if the run ended before that call: the number of calls varies a little."""
     while True:
         point = Point(command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls))
         outcome = measured(point)

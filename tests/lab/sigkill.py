@@ -22,7 +22,7 @@ from tuneproof.lab.engine.reach import connect, find_endpoint
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    after_s: float  # how long the process had run when it was killed
+    after_s: float  # time until the kill, from the run's start, or from the moment when it had ``has`` resources
     alive: bool  # whether it was still running then
     resources: int  # number of containers, networks and volumes at that instant
     gone_after_s: float  # time until nothing was left
@@ -38,8 +38,8 @@ def kill_once(
 ) -> Kill:
     """Start a run, kill it, and wait until none of its containers, networks and volumes is left.
 
-    Afterwards, the run's reaper still watches for a few seconds. Raises TimeoutError: Something was left after two
-    minutes.
+    ``after_s`` begins once the run has created ``has`` resources. Afterwards, the run's reaper still watches for a few
+    seconds. Raises TimeoutError: Something was left after two minutes.
     """
     child = start_pytest(*arguments, results=results, environment=environment)
     try:

@@ -24,7 +24,7 @@ _POLL_S: Final = 0.1
 
 @contextmanager
 def slow(file: Path, *, at: int, delay_s: float) -> Iterator[None]:
-    """Make each open or read of a file take this long, in any process. OSError: The kernel lacks fanotify(7)."""
+    """Make each open or read of a file take this long, in any process. OSError: fanotify(7) is not available here."""
     libc = ctypes.CDLL(None, use_errno=True)
     asked = libc.fanotify_init(_CLASS_CONTENT, os.O_RDONLY)
     if asked < 0 or libc.fanotify_mark(asked, _MARK_ADD, ctypes.c_uint64(at), _AT_FDCWD, os.fsencode(file)) < 0:

@@ -1,4 +1,4 @@
-"""The counter of system calls agrees with nginx's own log of them, on the same requests."""
+"""The counter of system calls agrees with nginx's own log of them, in trials with the same requests."""
 
 import re
 from typing import Final
@@ -63,7 +63,7 @@ def claim_on(call: str) -> CountedClaim:
 
 
 def test_the_library_counts_as_many_calls_as_the_debug_log_contains(nginx: str, measure: Measure) -> None:
-    """The counts must agree in every trial: a count that is off by one is wrong."""
+    """The medians must be equal: a count that is off by one is wrong."""
     arms = arms_of(
         [
             Setting(name="library", config=DEBUG, script=counted_by_the_library, counts_calls=True),

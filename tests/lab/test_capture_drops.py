@@ -17,7 +17,8 @@ pytestmark = pytest.mark.engine
 
 _CLIENT: Final = "client"
 _MOST_SENT: Final = 400_000
-# Stops the capture, sends packets until the kernel drops some (or up to a maximum), and continues the capture.
+# Stops the capture, sends packets until its buffer of 64 MiB is full (or up to a maximum), sends 1000 more, and
+# continues the capture.
 _SENDS: Final = f"""
 import os, signal, socket, sys
 with open("/proc/net/packet") as table:
@@ -30,14 +31,14 @@ for name in filter(str.isdigit, os.listdir("/proc")):
         continue
     if f"socket:[{{captured}}]" in files:
         capture = int(name)
-def drops():
+def is_full():
     with open("/proc/net/packet") as table:
         return any(int(line.split()[6]) >= 64 << 20 for line in table.readlines()[1:])
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 os.kill(capture, signal.SIGSTOP)
 for number in range({_MOST_SENT}):
     out.sendto(bytes(1000), (sys.argv[1], 9))
-    if number % 1000 == 0 and drops():
+    if number % 1000 == 0 and is_full():
         break
 for _ in range(1000):
     out.sendto(bytes(1000), (sys.argv[1], 9))

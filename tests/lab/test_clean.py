@@ -1,4 +1,4 @@
-"""``./lab clean`` on the real engine keeps images and containers that others made from the project's images."""
+"""``./lab clean`` on the real engine removes the lab's resources, and keeps what others made from its images."""
 
 import io
 import uuid
@@ -73,7 +73,7 @@ class Resources:
         self.token = uuid.uuid4().hex[:12]
 
     def build(self, name: str, *lines: str, **options: Any) -> str:
-        """Build an image with new layers only; return its name."""
+        """Build an image with a new last layer; return its name."""
         known = {item["Id"] for item in self.engine.api.images(all=True)}
         dockerfile = "\n".join([*lines, f"ENV UNIQUE={self.token}{name}"])
         self.engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True, **options)

@@ -100,8 +100,9 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
     """Yield questions that show whether a row is right; each ``turn`` uses other contexts.
 
     In contexts that the row allows, questions have the smallest and the largest number of arguments, one less and one
-    more, and a block if the directive takes none, or no block if it takes one. Two more questions use contexts that the
-    row does not allow; after four turns, all contexts of http have been tried.
+    more, and a block if the directive takes none, or no block if it takes one. A directive that a block takes only once
+    appears twice in one question. Two more questions use contexts that the row does not allow; after four turns, all
+    contexts of http have been tried.
     """
     allowed, refused = (
         [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.engine]
 
 
 def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
-    """Return a scenario with the claim that a request gets its response in each of five trials."""
+    """Return a scenario with the claim that, in most trials, a request gets its response."""
     arms = arms_of([Setting(name="asked", config=written_config(""), script=script)])
     claim = Claim[CountedObservation](
         name="requests_are_answered",

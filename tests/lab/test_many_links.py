@@ -1,4 +1,4 @@
-"""Labs with shaped links leave the machine unchanged."""
+"""Labs with shaped links leave nothing behind; without a shaper, only claims on shaped links are skipped."""
 
 from pathlib import Path
 
@@ -15,12 +15,11 @@ from tuneproof.lab.network.shaper import why_impossible
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.DockerClient, lab_session: Session) -> None:
-    """A few labs leave nothing behind; ``python -m tests.lab.many_links 50`` tries more."""
-    before, *after = start_many(engine, lab_session, 3)
-    assert len(after) == 3
-    assert after[-1].links <= before.links
-    assert after[-1].kernels <= before.kernels
+def test_labs_with_shaped_links_leave_no_link_and_no_user_mode_kernel(
+    engine: docker.DockerClient, lab_session: Session
+) -> None:
+    """start_many checks each of a few labs; ``python -m tests.lab.many_links 50`` tries more."""
+    assert len(list(start_many(engine, lab_session, 3))) == 1 + 3
 
 
 def test_claims_on_the_bare_network_are_decided_even_if_no_link_can_be_shaped(

@@ -1,4 +1,4 @@
-"""The table of nginx's changes agrees with the lab's binaries: parameters, removed directives, visible defaults."""
+"""The tables of nginx's changes agree with the lab's binaries: parameters, variables, removed directives, defaults."""
 
 import json
 from collections.abc import Mapping
@@ -111,8 +111,7 @@ def asked(path, headers=()):
     answer.read()
     return answer.status
 client = http.client.HTTPConnection("127.0.0.1", 8001)
-client.connect()
-kept, served = client.sock, 0
+served = 0
 while served < 2000:
     client.request("GET", "/")
     answer = client.getresponse()

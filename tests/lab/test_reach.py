@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing, pytest.mark.slow]
 _NOBODY = 65534
 
 
-def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> None:
+def test_a_user_in_the_engines_group_gets_the_expected_verdict(tmp_path: Path) -> None:
     """The user nobody has no capabilities, and is in no other group than the socket's."""
     address = find_endpoint().address
     if os.geteuid() != 0:

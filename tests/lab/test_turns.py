@@ -1,4 +1,4 @@
-"""The recorder counts the same calls and exactly the same bytes as nginx's own debug log."""
+"""The recorder counts the same calls and bytes as nginx's own debug log, and about the same as the tracer."""
 
 import re
 import shlex
@@ -126,7 +126,7 @@ def test_the_recorder_agrees_with_the_debug_log(
 
 
 @pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
-def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorded: Stage) -> None:
+def test_the_tracers_and_the_recorders_counts_differ_by_at_most_2_percent(traced: list[int], unrecorded: Stage) -> None:
     """Both record one nginx, from inside and from outside, under bulk downloads and small requests."""
 
     def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:

@@ -1,4 +1,4 @@
-"""The doctor lists the security updates that apt finds for the packages of an image."""
+"""The doctor reads an image's list of packages, and finds security updates with this machine's apt."""
 
 import re
 import shutil
@@ -26,8 +26,10 @@ Description: old
 
 
 @pytest.mark.slow  # tests/unit/lab/engine/test_updates.py reads recorded lists; only Debian's archive may change
-def test_updates_of_an_image_are_found(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """The image's list of packages is read, and apt finds newer versions in this machine's own lists."""
+def test_an_images_packages_are_read_and_an_old_package_has_an_update(
+    engine: docker.DockerClient, images: BuiltImages
+) -> None:
+    """The image itself may be up to date, so apt gets an entry with version 0."""
     if shutil.which("apt-get") is None:
         pytest.skip("apt-get is not installed here, so Debian's updates are unknown")
     (packages,) = package_lists(engine, [images.subjects[DEFAULT_VERSION]])

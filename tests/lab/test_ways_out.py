@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-import docker
 import pytest
 
 from fixtures.engine import BuiltImages
@@ -74,7 +73,7 @@ def client(images: BuiltImages) -> RoleSpec:
 
 
 def test_only_containers_of_the_same_lab_answer(images: BuiltImages, lab_session: Session, service: int) -> None:
-    """A service on the host (at each address), a cloud's metadata, another lab and the outside do not answer."""
+    """The host (gateways and outward address), a cloud's metadata, another lab and the outside do not answer."""
     with Lab(lab_session) as other, Lab(lab_session) as lab:
         lab.start([client(images)])
         gateways = lab.gateways()
@@ -93,10 +92,9 @@ def test_only_containers_of_the_same_lab_answer(images: BuiltImages, lab_session
 
 @pytest.mark.slow
 def test_an_open_network_is_recognised(
-    engine: docker.DockerClient, images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
+    images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The check notices that the host answers on Docker's own internal network."""
-    del engine
     for name in list(WITHOUT_ADDRESS):
         monkeypatch.delitem(WITHOUT_ADDRESS, name)
     with Lab(lab_session) as lab:

@@ -117,7 +117,7 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """Check that watch reports, in five seconds, only the loaded worker as stalling, in reading and writing."""
+    """Check that watch reports, in five seconds, only the loaded worker as stalling, in readv from the upstream."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
         # If bpftrace takes long to start, a single load would end before watching does.
@@ -163,7 +163,7 @@ def recorded(of: Stage) -> dict[int, recorder.Record]:
 
 
 def bytes_agree(of: Stage) -> None:
-    """Check that watch and the recorder count the same bytes from one idle moment to the next, within 2 %."""
+    """Check that watch and the recorder count the same bytes per iteration of the loaded worker, within 2 %."""
     before = recorded(of)
     after = {}
 
@@ -305,7 +305,7 @@ def no_stall_is_found_among_many(of: Stage) -> str:
 
 
 def killed(of: Stage, after_s: float) -> None:
-    """Kill watch this long after its start, and wait until its process, programs and maps are gone."""
+    """Kill watch this long after its start, and wait until its bpftrace process, programs and maps are gone."""
     pid = find(of.subject.id)[0].pid
     child = subprocess.Popen(
         [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT

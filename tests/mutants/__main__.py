@@ -159,7 +159,7 @@ class Tests:
         return self._server.stdout.readline().rstrip("\n")
 
     def killer(self, file: str) -> str:
-        """Return the name of a test that fails while this file has a fault; empty if none fails."""
+        """Return the name of a test that fails while this file has a fault, RUN or TIME_LIMIT; empty if none fails."""
         killers = self._killers.setdefault(file, [])
         # A fault may change the names of parametrized tests. A run that does not find its tests does not count.
         killer = self._run(killers[:_LATEST]) if killers else RUN

@@ -1,6 +1,7 @@
 """``python -m tests.mutants.server`` runs pytest in a forked process for each line of JSON on standard input.
 
-Packages are imported only once. Each answer is the name of the first test that fails, or an empty line.
+Slow packages are imported only once. Each answer is the name of the first test that fails, RUN, TIME_LIMIT, or an empty
+line.
 """
 
 import json
@@ -41,7 +42,7 @@ def _child(tests: list[str], pipe: int) -> None:
 
 
 def first_failure(tests: list[str], limit_s: float | None) -> str:
-    """Run tests until one fails, and return its name."""
+    """Run tests until one fails; return its name, RUN, TIME_LIMIT, or "" if none fails."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:

@@ -15,7 +15,7 @@ DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # proxy_buffer_size 4k and proxy_bu
 class Case:
     """A configuration, and the expected results of its audit."""
 
-    files: Mapping[str, str]  # its files by path below a folder; nginx.conf, or the only one, comes first
+    files: Mapping[str, str]  # its files by path below a folder; the file that a user would name comes first
     version: str = "1.22"  # the version of nginx
     proxied: tuple[tuple[str, str, bool, int | None], ...] = ()
     """For each proxied location: location, keepalive, buffering, reader_bytes."""

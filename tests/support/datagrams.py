@@ -33,12 +33,12 @@ def short_header(size_bytes: int = 60) -> bytes:
     return bytes([0x40]).ljust(size_bytes, b"\0")
 
 
-def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes, *, cut_to: int = 100) -> Packet:
-    """Return an Ethernet frame with a datagram over IPv4, truncated to the captured length."""
+def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes) -> Packet:
+    """Return an Ethernet frame with a datagram over IPv4, of which 100 bytes are captured."""
     udp = source[4:] + destination[4:] + struct.pack("!HH", 8 + len(payload), 0) + payload
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + source[:4] + destination[:4]
     data = bytes(12) + b"\x08\x00" + ip + udp
-    return time_ns, 1, data[:cut_to], len(data)
+    return time_ns, 1, data[:100], len(data)
 
 
 @dataclass(kw_only=True)
@@ -60,9 +60,9 @@ class QuicTalk:
         """Let the client send a datagram; return whether the reader recognises QUIC."""
         return self._pass(self.client, self.server, payload, after_s)
 
-    def receives(self, payload: bytes, *, after_s: float = 0.001) -> bool:
-        """Let the server send a datagram."""
-        return self._pass(self.server, self.client, payload, after_s)
+    def receives(self, payload: bytes) -> bool:
+        """Let the server send a datagram after a millisecond; return whether the reader recognises QUIC."""
+        return self._pass(self.server, self.client, payload, 0.001)
 
     def begins(self, *pauses_s: float, destination_id: bytes = FIRST_ID, source_id: bytes = CLIENT_ID) -> None:
         """Let the client send its Initial, and again after each pause."""

@@ -1,4 +1,4 @@
-"""The declaration of a scenario with claims of every kind."""
+"""The declaration of a scenario with an ordinary claim, one that needs two CPUs, and one that needs a later nginx."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The start of a file of each kind."""
+"""The start of a file of each kind, except for access logs."""
 
 from tuneproof.explain.detect import Kind
 

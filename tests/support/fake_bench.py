@@ -182,5 +182,5 @@ def stalled(_arm: str, number: int) -> StallRecord:
 
 
 def calm(_arm: str, number: int) -> StallRecord:
-    """Both workers answer equally fast."""
+    """Both workers answer about equally fast."""
     return stall_record(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))

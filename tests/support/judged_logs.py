@@ -51,7 +51,7 @@ class Judged:
 
 
 def judged(seed: int) -> Judged:
-    """Write a log, read it, and diagnose it."""
+    """Generate a log, read it, and diagnose it."""
     truth = truth_of(seed)
     log = summarise(records(lines_of(truth), TextFormat(truth.log_format, name="generated")), format_name="generated")
     assert not log.unmatched_lines

@@ -10,6 +10,7 @@ HEAD = "user nginx;\nevents { }\n"
 
 
 def written(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write files below a folder; return the path of the first one."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,5 +10,5 @@ def main_of(text: str, *, is_complete: bool = True) -> Block:
 
 
 def server_of(text: str, *, is_complete: bool = True) -> Block:
-    """Return the only server in http{}."""
+    """Return a server with this content, in a whole configuration."""
     return next(main_of(f"events {{ }} http {{ server {{\n{text}\n}} }}", is_complete=is_complete).all("server"))

@@ -1,4 +1,4 @@
-"""Scenarios without the cause or the remedy of each claim, so every verdict must be reversed."""
+"""Scenarios in which arms run as other arms, so that claims about them are reversed or no longer hold."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -13,7 +13,7 @@ _CLOSING: Final = ")}]"
 
 
 def without_comments(text: str) -> str:
-    """Return C text without comments and preprocessor conditions, but with every branch."""
+    """Return C text with every branch, but without comments and preprocessor lines other than #define."""
     return _PREPROCESSOR.sub("", _COMMENT.sub(" ", text))
 
 

@@ -1,4 +1,4 @@
-"""What known.toml says about directives."""
+"""The facts about directives in known.toml."""
 
 import re
 import tomllib

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from tools.directives.known import known
@@ -76,19 +76,15 @@ class Row:
     default: str  # empty if it has none, or if it is unknown
 
 
-@dataclass(kw_only=True)
 class Sources:
-    """All files of one version."""
-
-    functions: dict[str, str] = field(default_factory=dict)
-    defines: dict[str, str] = field(default_factory=dict)
-    values: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    settings: dict[tuple[str, str], list[Setting]] = field(default_factory=dict)
-    commands: list[Command] = field(default_factory=list)
+    """The declarations in all files of one version."""
 
     def __init__(self, files: Iterable[Declared]) -> None:
-        """Gather them."""
-        self.functions, self.defines, self.values, self.settings, self.commands = {}, {}, {}, {}, []
+        self.functions: dict[str, str] = {}
+        self.defines: dict[str, str] = {}
+        self.values: dict[str, tuple[tuple[str, str], ...]] = {}
+        self.settings: dict[tuple[str, str], list[Setting]] = {}
+        self.commands: list[Command] = []
         for file in files:
             self.functions.update(file.functions)
             self.defines = {**file.defines, **self.defines}
@@ -141,7 +137,7 @@ def _kind(command: Command, sources: Sources) -> str:
 
 
 def _is_flag(command: Command, sources: Sources) -> bool:
-    """Return whether a directive accepts only on and off; some entries say so, but accept other words as well."""
+    """Return whether a directive accepts only on and off; some with NGX_CONF_FLAG accept other words as well."""
     return command.setter == _FLAG_SETTER or f"{_FLAG_SETTER}(" in sources.functions.get(command.setter, "")
 
 

@@ -14,7 +14,7 @@ _INNER: Final = re.compile(r"^\(?(?:&\s*)?(\w+)->([\w.]+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a field's value is in a block that does not set it."""
+    """A field's value in a block that does not set it."""
 
     is_inherited: bool  # whether it is the outer block's value, rather than the default
     kind: str = ""  # the kind of its value, as in nginx's macros: msec, size, bufs, …

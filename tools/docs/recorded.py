@@ -8,7 +8,7 @@ from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line
 from tuneproof.report.words import limit, measured
 
-# A page names the scenarios whose verdicts it shows.
+# A page's markers name the scenarios of its tables of verdicts.
 _SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
 
 

@@ -57,7 +57,7 @@ def every_generator(folder: Path = FOLDER) -> list[Generator]:
     """Return all descriptions, by name.
 
     Raises:
-        TypeError: A description lacks a key, or has an unknown one.
+        TypeError, KeyError: A description lacks a key, or has an unknown one.
     """
     return [_read(path) for path in sorted(folder.glob("*.toml"))]
 

@@ -18,7 +18,7 @@ PAGE: Final = ROOT / "docs" / "error-log.md"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page; return 0, or 1 if the source has messages without a row or a reason."""
+    """Write the page, or compare with a source; return 1 if it has messages with neither a row nor a reason."""
     parser = argparse.ArgumentParser(prog="python -m tools.messages", description=__doc__)
     parser.add_argument("--source", type=Path, help="the folder with nginx's source, which contains src/")
     options = parser.parse_args(arguments)

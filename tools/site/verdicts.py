@@ -37,7 +37,7 @@ class Machine:
 def read(file: Path) -> Machine:
     """Read results that somebody sent in.
 
-    Raises BadInputError: The file is too large, or not results from Tuneproof.
+    Raises BadInputError: The file is a link, too large, or not results from Tuneproof.
     """
     if file.is_symlink() or file.stat().st_size > LARGEST_BYTES:
         raise BadInputError(f"not a plain file of at most {LARGEST_BYTES // 1_000_000} MB", where=str(file))

@@ -1,8 +1,9 @@
 """``python -m tools.stock``: run the lab on a stock Debian in QEMU, and compare the verdicts with this host's.
 
-Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with this host's Python packages
-and lab images. It is kept in ~/.cache/tuneproof, named by a hash of its contents; the machine writes to a copy. A
-second disk has the current checkout, and a third returns ``results/``. The machine has no network.
+Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages of
+requirements.lock and this host's lab images. It is kept in ~/.cache/tuneproof, named by a hash of its contents; the
+machine writes to a copy. A second disk has the current checkout, and a third returns ``results/``. The machine has no
+network.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-# What the machine does with the checkout; arguments go to `./lab run`. Every step is taken, whatever became of the others.
+# The machine's job in the checkout; arguments go to `./lab run`. A failed step does not stop the others.
 status=0
 
 step() {
@@ -15,7 +15,7 @@ nothing_is_left() {
 
 step ./lab doctor
 step ./lab run -m "not timing" "$@"
-# What a start costs here, the lab's limits scale with; what is timed otherwise is not for an emulated CPU.
+# The lab's time limits grow with the time that a container takes to start; other timing does not suit an emulated CPU.
 step ./lab test tests/lab -m "not timing and not slow"
 step .venv/bin/python -m tests.lab.sigkill 5
 step ./lab clean

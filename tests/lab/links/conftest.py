@@ -1,4 +1,4 @@
-"""One lab for all tests of links."""
+"""The labs for all tests of links, one for each shaper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PathLab = Callable[[str], ShapedLinks]
 
 @pytest.fixture(scope="package")
 def path_lab(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[PathLab]:
-    """Return the links of a lab by shaper; the lab has a client, a backend, and a peer in place of nginx."""
+    """Return the links of a lab by shaper (see tests/support/path_lab.py)."""
     placement = place_cpus(())
     with ExitStack() as labs:
 

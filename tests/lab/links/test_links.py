@@ -81,7 +81,7 @@ def kernels(lab: Lab, role: str) -> list[int]:
 
 def free_memory_bytes(links: ShapedLinks) -> int:
     """Return the free memory of the client's wire, after two more reports in its log."""
-    before = len(said := re.findall(r"free (\d+) kB", links.log("client")))
+    before = len(re.findall(r"free (\d+) kB", links.log("client")))
     deadline_s = time.monotonic() + 60
     while len(said := re.findall(r"free (\d+) kB", links.log("client"))) < before + 2:
         assert time.monotonic() < deadline_s, links.log("client")
@@ -137,8 +137,8 @@ def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, li
 
 
 def test_a_profile_can_change_without_a_new_lab_and_leaves_nothing_behind(links: ShapedLinks) -> None:
-    """A rate of the previous profile must not remain; a link without shaping is as fast as before."""
-    for name in ("slow-client", "bare"):
+    """Neither the rate nor the delay of the previous profile remains."""
+    for name in ("slow-client", "wan", "bare"):
         profile = PROFILES[name]
         links.apply(profile, subject=PEER)
         assert_matches(links, profile)
@@ -155,7 +155,7 @@ def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab:
 
 
 def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """Settings are read back and timed in both directions (ifb for incoming frames), and earlier settings are gone.
+    """Each link's settings are read back; one link's delays are timed in both directions (ifb for incoming frames).
 
     The test uses a user-mode kernel, since the host's kernel may lack netem.
     """
@@ -220,7 +220,7 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
         assert_matches(links, WAN)
 
 
-def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
+def test_a_link_with_a_foreign_qdisc_is_not_shaped(lab: Lab, links: ShapedLinks) -> None:
     foreign = (
         "from netadmin.rtnetlink import IPRoute; ip = IPRoute(); index = ip.link_lookup(ifname='eth0')[0];"
         "ip.tc('add', 'tbf', index, handle=0x10000, rate='100mbit', burst=65536, latency='50ms')"
@@ -304,7 +304,7 @@ def test_without_a_tun_device_there_is_no_wire_and_the_error_names_the_device(
 
 
 def test_a_links_netadmin_container_has_only_the_privileges_that_it_needs(lab: Lab) -> None:
-    """The container has two capabilities, one device and no mount, and is not privileged."""
+    """The container has two capabilities, one device and no bind mount, and is not privileged."""
     host = lab[owner_name("client")].inspect()
     assert host["HostConfig"]["Privileged"] is False
     assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}

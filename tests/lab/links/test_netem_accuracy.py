@@ -1,4 +1,4 @@
-"""A shaped link matches its profile, and a link with another profile is detected; claims over it get no verdict."""
+"""A shaped link matches its profile, and a link with another profile is detected."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +22,8 @@ from tuneproof.report.results.run_file import ResultsWriter
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# 5000 probes measure a share of 1 % within half a point, except for one link in ten thousand; a second of load measures
-# the rate.
+# 5000 probes measure a share of 1 % within half a point in all but 4 of 10,000 cases; a second of load measures the
+# rate.
 PLAN = ProbePlan(packets=5000, interval_s=0.001, payload_bytes=64, load_s=1.0)
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 
@@ -132,7 +132,7 @@ MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
 def test_a_link_with_a_different_profile_is_detected(
     links: ShapedLinks, done: Impairment, wanted: Impairment, fault: str
 ) -> None:
-    """Both directions of the link are wrong, and both are reported, even on a busy host."""
+    """Both directions of the link are wrong, and both are reported."""
     link = LinkProfile.both(done)
     links.apply(NetworkProfile(name="wrong", summary="Not what is wanted.", client=link), subject=PEER)
     figures = links.measure("client", link, subject=PEER, plan=FOR_SHARES if wanted.loss_pct else FEW)
