@@ -1,1 +1,1 @@
-"""Tests of the lab with Docker: isolation, clean-up, bad input, claims that must fail, and comparisons with nginx."""
+"""Tests that need Docker: the lab, claims that must fail, ``watch``, and comparisons with nginx and tshark."""

@@ -5,7 +5,7 @@ from tests.lab.engine_proxy import Fault
 
 
 def test_a_point_after_a_runs_last_call_moves_to_the_same_share_of_its_calls() -> None:
-    """A run without a fault may make more calls than the others, for example while it waits for the engine's lock."""
+    """The number of calls varies: the run without a fault may make more of them."""
     tried = []
 
     def measured(point: Point) -> Outcome:
