@@ -66,9 +66,9 @@ class Line:
     """A line of advice: its claim, what decides the claim, and its audit findings.
 
     With one arm, the figure is above one half in most trials, or several figures meet ``shows``. With two arms, the
-    first has several times the figure of the second; or ``value`` and ``compare`` name what is compared. If that needs
-    code, ``effect`` and others name a function of the scenario's module. A row without arms belongs to a claim that the
-    catalogue declares itself.
+    first has more than ``threshold`` times the second's figure; or ``value`` and ``compare`` name what is compared. If
+    that needs code, ``effect`` and others name a function of the scenario's module. A row without arms belongs to a
+    claim that the catalogue declares itself, or in the file ``DOCUMENTED`` to none.
     """
 
     scenario: str
@@ -100,7 +100,7 @@ class Line:
     further_looks: tuple[int, ...] = ()  # numbers of rounds for additional looks
     subject_cpus: int = 1  # minimum for nginx
     form: str = "more"  # or "same", "order"
-    threshold: float | None = None  # the effect of two arms must exceed it
+    threshold: float | None = None  # the effect must exceed it; default: 0.5, half of the trials
     why: str = ""  # the reason for the threshold: the source's figure, or what matters to users
     at_least: float | str = 1.0  # the smallest value of the figure, so that zero can be a denominator; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how
@@ -112,7 +112,8 @@ class Line:
     expired_by: tuple[str, ...] = ()  # or the change that did so: kind and directive, as in nginx_changes
     expired_reason: str = ""
     turned_by: Mapping[str, str] = field(default_factory=dict)
-    """For an arm, another one that reverses the verdict in its place; default: the first arm for the second."""
+    """For an arm, another one that reverses the verdict in its place; default for figures: the first arm for the
+    last."""
     control: Mapping[str, str] | None = None
     """Name and sentence of the control: the same claim about the arm that reverses this one, with the other verdict."""
     audit: tuple[Concern, ...] = ()
