@@ -4,13 +4,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Print nothing."""
+
+
+class _Files(Quiet, SimpleHTTPRequestHandler):
+    """Serves a folder."""
 
 
 @contextmanager
@@ -29,5 +33,5 @@ def serving(server: HTTPServer, *, scheme: str = "http") -> Iterator[str]:
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Serve a folder on a free port, and yield the address."""
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))) as address:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=str(folder)))) as address:
         yield f"{address}/"

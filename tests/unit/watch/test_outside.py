@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import pytest
 
-from tests.support.served import serving
+from tests.support.served import Quiet, serving
 from tuneproof.errors import BadInputError
 from tuneproof.watch import outside
 from tuneproof.watch.outside import CONNECTIONS, MOST_S, RATE_HZ, Measured, Round, report, split, watch_url
@@ -77,7 +77,7 @@ def test_too_few_responses_separate_nothing() -> None:
     assert reported([[PROMPT_S]] * CONNECTIONS)[1] == "Too few answers to compare connections."
 
 
-class _KeepAlive(BaseHTTPRequestHandler):
+class _KeepAlive(Quiet):
     """A handler that answers each HEAD at once, and keeps the connection open."""
 
     protocol_version = "HTTP/1.1"
@@ -85,14 +85,11 @@ class _KeepAlive(BaseHTTPRequestHandler):
     most = 1_000_000
     then = 503
 
-    def do_HEAD(self) -> None:
+    def do_HEAD(self) -> None:  # noqa: N802 - the name in the base class
         self.asked.append(self.client_address)
         self.send_response(200 if len(self.asked) <= self.most else self.then)
         self.send_header("Content-Length", "0")
         self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
 
 
 class _Server(ThreadingHTTPServer):

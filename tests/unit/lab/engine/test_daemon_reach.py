@@ -17,7 +17,7 @@ from docker.errors import DockerException
 
 from tests.support.closed_ports import closed_port
 from tests.support.docker_contexts import write_context
-from tests.support.served import serving
+from tests.support.served import Quiet, serving
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint, hang_up
 
@@ -108,18 +108,15 @@ def test_after_a_missing_default_socket_the_lab_may_start_an_engine() -> None:
     assert "DOCKER_HOST" in error.remedy
 
 
-class Engine(http.server.BaseHTTPRequestHandler):
+class Engine(Quiet):
     """An engine that reports its version and answers pings."""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name in the base class
         body = b"OK" if self.path.endswith("_ping") else b'{"ApiVersion": "1.41"}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
-        """Print nothing."""
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from docker.errors import APIError, DockerException
 from urllib3 import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-from tests.support.served import serving
+from tests.support.served import Quiet, serving
 from tuneproof.lab.engine import repeat
 from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
-class Engine(http.server.BaseHTTPRequestHandler):
+class Engine(Quiet):
     """An engine that closes the connections of the first ``loses`` calls without a response, as after a lost one."""
 
     loses = 0
@@ -38,9 +38,6 @@ class Engine(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the names in the base class
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
-        """Print nothing."""
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from docker.errors import DockerException
 
+from tests.support.fake_stage import FakeClock
 from tuneproof.lab.engine import session as module
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.session import reap, reaper
@@ -61,7 +62,7 @@ def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
         os.waitid(os.P_PID, started, os.WEXITED | os.WNOWAIT)
 
 
-class Engine:
+class Engine(FakeClock):
     """An engine that returns these results in turn, then ``then``; searches and pauses advance its clock."""
 
     def __init__(
@@ -78,9 +79,6 @@ class Engine:
         monkeypatch.setattr(module, "docker", types.SimpleNamespace(from_env=self.connect))
         monkeypatch.setattr(module, "time", self)
 
-    def monotonic(self) -> float:
-        return self.now_s
-
     def connect(self, *, environment: Mapping[str, str]) -> "Engine":
         self.hosts.append(environment.get("DOCKER_HOST"))
         return self
@@ -95,9 +93,6 @@ class Engine:
 
     def close(self) -> None:
         self.closed += 1
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
 
 
 @pytest.mark.parametrize(
