@@ -67,7 +67,7 @@ def test_a_tcp_address_that_refuses_connections_is_named(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        ("carrier-pigeon://loft", "carrier-pigeon://loft"),
+        ("carrier-pigeon://loft", "from DOCKER_HOST"),
         ("tcp://[::1", "Invalid IPv6 URL"),
         # Docker's library would need a package that the lab does not install.
         ("ssh://me@machine", "--engine ssh://me@machine"),
@@ -78,6 +78,7 @@ def test_a_docker_host_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DOCKER_HOST", host)
     with pytest.raises(EngineUnavailableError) as caught:
         connect()
+    assert host in str(caught.value)
     assert expected in str(caught.value)
 
 

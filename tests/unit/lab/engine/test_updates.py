@@ -70,7 +70,7 @@ def test_updates_are_unknown_without_lists_for_the_images_suite_and_architecture
     assert updates_for([packages], suite, run=apt(lists + more)) is None
 
 
-def test_updates_are_unknown_without_apt_or_without_the_security_list(lists: str) -> None:
+def test_updates_are_unknown_if_apt_fails_or_lacks_the_security_list(lists: str) -> None:
     """Apt also prints the paths of lists that it has not fetched yet."""
     assert updates_for([PACKAGES], "bookworm", run=lambda *_, **__: Finished(status=127, output="not found")) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists, status=100)) is None
