@@ -129,6 +129,7 @@ def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
         locking(engine, monkeypatch).__enter__()
+    assert engine.now_s == 0
 
 
 @pytest.mark.parametrize("call", ["containers", "create_container", "images", "inspect_container"])
