@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 import pytest
 
 from tools.docs.__main__ import pages
+from tuneproof.catalogue.declared import declared_claims
 from tuneproof.cli import engines, main, run, suite
 
 # A command is in a shell block, or between backticks if it has an option. A line continues after a backslash, and ends
@@ -26,6 +27,7 @@ _COMMAND: Final = re.compile(
 _SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…|<\w[\w ]*>")
 _REDIRECTION: Final = re.compile(r"\s\d?[<>]\s?\S+")
 _LEAST: Final = 60
+_SELECTED: Final = re.compile(r" -k '?([a-z_ ]+)")
 
 
 class _ParsedError(Exception):
@@ -100,3 +102,11 @@ def test_every_command_on_the_pages_is_accepted() -> None:
 @pytest.mark.parametrize("line", ["./lab runn", "./lab run --nginxx 1.22", "./lab audit --nope x", "./lab compare a"])
 def test_an_invalid_command_is_found(line: str) -> None:
     assert not is_accepted(line)
+
+
+def test_every_name_that_a_command_selects_is_that_of_a_claim_or_scenario() -> None:
+    """A renamed claim must not stay on the pages."""
+    names = " ".join(f"{claim.scenario}/{claim.claim}" for claim in declared_claims())
+    selected = {word for _, line in commands() for each in _SELECTED.findall(line) for word in each.split()}
+    assert "reuseport_stall" in selected
+    assert [word for word in selected - {"and", "or", "not"} if word not in names] == []
