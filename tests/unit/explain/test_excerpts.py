@@ -212,13 +212,13 @@ def test_a_message_may_lack_its_time_and_contain_line_breaks(before: str, tmp_pa
 
 @pytest.mark.parametrize("before", ["`", " * ", "- `", "> "])
 def test_a_log_line_in_a_list_or_as_code_keeps_its_level(before: str, tmp_path: Path) -> None:
-    """Without its level, this PHP warning could be mistaken for nginx's message about a line of its configuration."""
     line = (
         '[error] 54#54: *5 FastCGI sent in stderr: "PHP message: PHP Warning:  mkdir(): Permission denied in /srv/a '
         'on line 7" while reading response header from upstream, client: 10.0.0.2, upstream: "fastcgi://127.0.0.1:9000"'
     )
-    reported = explained(f"{before}{line}\n", tmp_path).messages
-    assert [each.row.id for each in (*reported.problems, *reported.looks)] == ["php_warning"]
+    explanation = explained(f"{before}{line}\n", tmp_path)
+    assert [log.content.levels for log in explanation.evidence.error_logs] == [{"error": 1}]
+    assert [each.row.id for each in explanation.messages.looks] == ["php_warning"]
 
 
 @pytest.mark.parametrize("at", [" (SSL:", " while ", " SSL handshaking"])

@@ -80,8 +80,8 @@ class Messages:
     """All messages of the error logs."""
 
     problems: tuple[MessageFinding, ...] = ()  # problems, the one that explains most first
-    looks: tuple[MessageFinding, ...] = ()  # possible problems, by their number
-    ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, by their number
+    looks: tuple[MessageFinding, ...] = ()  # possible problems, in the same order
+    ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, in the same order
     all_messages: int = 0  # number of all messages, including those without a row
     own_messages: int = 0  # number of nginx's own messages: the kernel and Kubernetes log none about upstreams
     unknown: int = 0  # messages at level error or above without a row
@@ -92,7 +92,7 @@ class Messages:
 
     @property
     def leading(self) -> MessageFinding | None:
-        """The answer: the problem that explains most."""
+        """The answer: of the problems that are not rare, the one that explains most; None if there is none."""
         return next((each for each in self.problems if not each.is_rare), None)
 
     def explain(self, status: int) -> bool:

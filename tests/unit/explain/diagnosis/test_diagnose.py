@@ -139,6 +139,7 @@ def test_a_possible_cause_is_not_healthy_and_has_no_next_step() -> None:
 
 
 def test_the_possible_cause_that_could_explain_most_comes_first() -> None:
+    """Clients that leave come last, since any other cause may be their reason."""
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
     front = lossy(0.009, data_after_peer_fin_flows=40)
     resets = replace(front["from_client"], resets=40)

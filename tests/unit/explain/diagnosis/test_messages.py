@@ -94,11 +94,13 @@ def test_nginxs_own_message_comes_before_as_many_from_other_programs() -> None:
 
 
 def test_ordinary_messages_share_one_line() -> None:
-    findings = found(written(REFUSED, *[CLOSED] * 3, MISSING))
-    assert [each.row.id for each in findings.ordinary] == ["client_closed_keepalive"]
+    findings = found(written(REFUSED, *[CLOSED] * 3, MISSING, "[notice] 1#1: start worker process 7"))
+    assert [each.row.id for each in findings.ordinary] == ["worker_left", "client_closed_keepalive"]
     assert [each.row.id for each in findings.looks] == ["file_missing"]
     texts = {row.label: row.text for row in rows(diagnose(seen()), findings)}
-    assert texts["Ordinary"] == "3 of 5 messages (60 %) are harmless: clients close idle connections (3)."
+    assert texts["Ordinary"] == (
+        "4 of 6 messages (66.7 %) are harmless: nginx starts, reloads or stops (1), clients close idle connections (3)."
+    )
     assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
 
 
