@@ -226,7 +226,7 @@ class Conversation:
     server_errors: int = 0  # responses with a status of 500 or above
     left_before: bool = False  # whether the client left before a response
     left_in: bool = False  # whether the client left during a response
-    hung_up_ns: int | None = None  # time at which the server closed before the end of a response
+    hung_up_ns: int | None = None  # when the server closed before the end of a response; see records.FlowRecord
     _request: str = ""
     _start_ns: int = 0
     _end_seq: int = UNKNOWN
