@@ -19,6 +19,11 @@ SAMPLES = {
         "06:13:22 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
         "06:13:27 PM    33        31    1.00    2.00    0.00    3.00    3.00     0  nginx\n"
     ),
+    Kind.TOP: (
+        "top - 06:13:22 up 3 days,  1:02,  1 user,  load average: 1.02, 0.80, 0.31\n"
+        "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+        "     31 www-data  20   0  141044  21788   8120 R  99.7   0.1  33:11.02 nginx\n"
+    ),
     Kind.PROCESS_STATUS: "Name:\tnginx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t31\nPid:\t31\n",
     Kind.PROC_NET: "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 12\n",
     Kind.NETSTAT_S: "Ip:\n    Forwarding: 1\n    1128 total packets received\nTcp:\n    3 active connection openings\n",

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS, LOGGED_WITHIN
 from tuneproof.explain.found import Found
-from tuneproof.explain.parse.error_log import ErrorLog, time_of, without
+from tuneproof.explain.parse.error_log import ErrorLog, time_of, with_only
+from tuneproof.explain.parse.message_counts import MessageCount
 from tuneproof.messages.rows import Problem, messages
 from tuneproof.wording import share
 
@@ -109,9 +110,17 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
 
     def is_apart(begin: datetime | None, end: datetime | None) -> bool:
         """Tell whether a period is another time, in any time zone: an error log's local times are read as UTC."""
-        if begin is None or end is None or not periods:
+        if begin is None or end is None:
             return False
-        return all(end + _WEST < first or begin - _EAST > last for first, last in periods)
+        return bool(periods) and all(end + _WEST < first or begin - _EAST > last for first, last in periods)
+
+    def is_before(count: MessageCount) -> bool:
+        """Tell whether messages are from before all requests, if both logs are in the same time zone.
+
+        Later messages may be why there are no requests.
+        """
+        end = time_of(count.last)
+        return end is not None and all(end + LOGGED_WITHIN < first.replace(tzinfo=UTC) for first, _ in periods)
 
     made = []
     for file in files:
@@ -125,16 +134,18 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
             continue
         kept, apart = [], []
         for log in logs if not is_excerpt else ():
-            known = {count.row for count in log.content.known}
-            old = {
-                count.row
-                for count in log.content.known
-                if messages()[count.row].problem is not Problem.NO
-                and is_apart(time_of(count.first), time_of(count.last))
-            }
-            kept.append(replace(log, content=without(log.content, old)))
+            problems = [count for count in log.content.known if messages()[count.row].problem is not Problem.NO]
+            # Messages of a zone further west would all seem to be from before the requests.
+            is_same_zone = all(each.has_zone for each in access_logs) and not all(map(is_before, problems))
+            old = [
+                count
+                for count in problems
+                if is_apart(time_of(count.first), time_of(count.last)) or (is_same_zone and is_before(count))
+            ]
+            recent = [count for count in log.content.known if count not in old]
+            kept.append(replace(log, content=with_only(log.content, recent)))
             if old:
-                apart.append(replace(log, content=without(log.content, known - old)))
+                apart.append(replace(log, content=with_only(log.content, old)))
         evidence = replace(file.evidence, error_logs=tuple(kept), at_other_times=tuple(apart))
         made.append(replace(file, evidence=evidence) if apart else file)
     return made

@@ -174,6 +174,7 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
         Kind.PROCESS_STATUS: _status,
         Kind.SCHEDSTAT: _schedstat,
         Kind.PIDSTAT: _pidstat,
+        Kind.TOP: _pidstat,
         Kind.EVENT_LOOPS: _event_loops,
     }
 )

@@ -133,6 +133,8 @@ def test_equal_lines_without_a_time_are_different_requests(tmp_path: Path) -> No
 
 
 OLD: Final = refusals(range(30)).replace("11/26", "11/19")
+LOCAL_TIME: Final = "$remote_addr $status [$time_local] $msec"
+UTC_TIME: Final = "$remote_addr $status [$local] $msec"
 STARTED: Final = "2026/11/20 09:00:00 [notice] 1#1: start worker processes\n"
 
 
@@ -152,6 +154,33 @@ def test_an_error_of_another_day_does_not_explain_the_requests(error_log: str, t
     assert not made["healthy"]
     assert [each["id"] for each in made["messages"]["at_other_times"]] == ["upstream_refused"]
     document(explanation.found, made)
+
+
+EARLIER: Final = refusals(range(30)).replace("11/26 09", "11/20 02")
+NOW: Final = refusals(range(35, 38)).replace("11/26", "11/20")
+
+
+@pytest.mark.parametrize(
+    ("log_format", "now", "number", "earlier"),
+    [(LOCAL_TIME, NOW, 3, 30), (UTC_TIME, NOW, 33, 0), (LOCAL_TIME, "", 30, 0)],
+    ids=["the-same-zone", "an-unknown-zone", "perhaps-another-zone"],
+)
+def test_errors_of_earlier_hours_do_not_count_if_the_zone_is_known(
+    log_format: str, now: str, number: int, earlier: int, tmp_path: Path
+) -> None:
+    """The request's time is in nginx's zone, as that of its messages; seconds since 1970 have no zone."""
+    lines = "".join(f"10.0.0.2 200 [20/Nov/2026:09:36:16 +0000] 1795167376.{at:03}\n" for at in range(40))
+    logs = {"access.log": lines, "error.log": EARLIER + now}
+    explanation = explained(tmp_path, logs, log_formats=(log_format,))
+    assert sum(each.number for each in explanation.messages.problems) == number
+    assert sum(each.number for each in explanation.messages.at_other_times) == earlier
+
+
+def test_an_error_after_the_last_request_may_be_why_there_are_no_more(tmp_path: Path) -> None:
+    logs = {"access.log": requests(*range(40)), "error.log": NOW + start(13).replace("11/26", "11/20")}
+    messages = explained(tmp_path, logs).messages
+    assert "upstream_host_not_found_at_start" in {each.row.id for each in messages.problems}
+    assert not messages.at_other_times
 
 
 def test_an_error_of_the_requests_day_comes_before_one_of_another_day(tmp_path: Path) -> None:

@@ -4,19 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.diagnosis.particulars import applied
-from tuneproof.explain.diagnosis.thresholds import TOUCHED_SHARE
+from tuneproof.explain.diagnosis.thresholds import LOGGED_WITHIN, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.error_log import time_of
 from tuneproof.explain.parse.message_counts import MessageCount
 from tuneproof.messages.rows import Message, Problem, messages
 
-# A request is logged when it ends, its messages before.
-_SLACK: Final = timedelta(minutes=2)
 # A message about a killed worker or exhausted resources counts as this many requests.
 _OF_MANY: Final = 100
 ENOUGH_MESSAGES: Final = 20
@@ -154,15 +153,17 @@ def message_findings(evidence: EvidenceSet) -> Messages:
 
 
 def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
-    """Tell whether an access log covers the time of the messages.
+    """Tell whether an access log covers the time of all messages that may be problems.
 
     nginx writes both in the same local time, and the error log does not name its zone.
     """
     if requests.first_time is None or requests.last_time is None:
         return False
     begin, end = (at.replace(tzinfo=UTC) for at in (requests.first_time, requests.last_time))
-    times = [at for log in evidence.error_logs for at in (log.content.first, log.content.last) if at is not None]
-    return bool(times) and begin - _SLACK <= min(times) and max(times) <= end + _SLACK
+    counts = (count for log in evidence.error_logs for count in log.content.known)
+    problems = [count for count in counts if messages()[count.row].problem is not Problem.NO]
+    times = [at for count in problems for text in (count.first, count.last) if (at := time_of(text)) is not None]
+    return bool(times) and begin - LOGGED_WITHIN <= min(times) and max(times) <= end + LOGGED_WITHIN
 
 
 def _copies(evidence: EvidenceSet) -> Counter[str]:
@@ -251,7 +252,7 @@ def _finding(
         first=min((count.first for count in times), default=""),
         last=max((count.last for count in times), default=""),
         example=example,
-        files=tuple(name for name, _ in counts),
+        files=tuple(dict.fromkeys(name for name, _ in counts)),
         upstreams=_sum(count.upstreams for count in all_counts),
         clients=_sum(count.clients for count in all_counts),
         servers=_sum(count.servers for count in all_counts),

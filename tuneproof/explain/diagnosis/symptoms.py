@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from tuneproof.explain.diagnosis.cause_texts import LOG_TIMES
 from tuneproof.explain.diagnosis.causes.client_gone import departures
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict, Reason
@@ -15,6 +16,7 @@ from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.cpu_waits import starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
+from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.figures import Distribution
@@ -49,6 +51,9 @@ _WHO_FAILS: Final = (
     "nginx's error log of that time; if it has no message, the access log with $upstream_status: an upstream answered "
     "with the error"
 )
+_FORMAT_OF_OTHERS: Final = (
+    "if these lines are requests, put them into a separate file, and name its fields with --nginx-conf or --log-format"
+)
 _WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
 _WHAT_STAYS_OPEN: Final = (
     "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
@@ -64,8 +69,7 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
 
     Counters are enough if they rule a cause out. Sockets, a single reading, and processes' memory and CPU time are not.
     """
-    # If most lines are in another format, they may be those of failed requests.
-    seen = [log.content.requests for log in evidence.access_logs if log.content.unmatched_lines <= log.content.requests]
+    seen = [log.content.requests for log in evidence.access_logs]
     seen += [run.content.requests or 0 for run in evidence.load_runs]
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
@@ -74,17 +78,20 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
     return is_counted or max(seen, default=0) >= ENOUGH_REQUESTS
 
 
-def not_shown(evidence: EvidenceSet) -> str:
-    """Return the symptoms that the files could not show; empty for none.
+def not_shown(evidence: EvidenceSet) -> Iterator[Reason]:
+    """Yield why the files may not show all symptoms.
 
-    The format combined contains no times, and TLS hides requests from a capture.
+    The format combined contains no times, TLS hides requests from a capture, and unread lines may be failed requests.
     """
     captured = [where.service.response_s for where in captured_services(evidence)]
     logged = [log.content.request_time_s for log in evidence.access_logs]
-    if any((*captured, *logged, *(run.content.latency_ms for run in evidence.load_runs))):
-        return ""
-    has_status = bool(evidence.access_logs or evidence.load_runs)
-    return "how long requests take" if has_status else "whether requests fail or how long they take"
+    if not any((*captured, *logged, *(run.content.latency_ms for run in evidence.load_runs))):
+        has_status = bool(evidence.access_logs or evidence.load_runs)
+        what = "how long requests take" if has_status else "whether requests fail or how long they take"
+        yield Reason(text=f"they do not show {what}", files=(), would_decide=LOG_TIMES)
+    if unread := unread_lines(evidence):
+        text = f"{count(unread, 'line')} in another format could not be read"
+        yield Reason(text=text, files=(), would_decide=_FORMAT_OF_OTHERS)
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:

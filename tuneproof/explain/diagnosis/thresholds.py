@@ -1,5 +1,6 @@
 """Limits that several causes share, with their reasons; those of one cause are in its module."""
 
+from datetime import timedelta
 from typing import Final
 
 ENOUGH_REQUESTS: Final = 20
@@ -10,6 +11,8 @@ ENOUGH_HANDSHAKES: Final = 20
 one SYN in seven accepts twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
 """Fewer events may be chance: an error log may span years, and has no number of requests."""
+LOGGED_WITHIN: Final = timedelta(minutes=2)
+"""A request is logged when it ends, its messages before; these are rarely further apart than this."""
 TOUCHED_SHARE: Final = 0.01
 """The affected share of requests, by the exact lower limit, that is enough for a complaint."""
 SLOW_MEDIAN_S: Final = 0.1

@@ -8,7 +8,7 @@ tuneproof.messages identify messages.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -124,7 +124,7 @@ class ErrorLog:
     workers_left: tuple[datetime, ...]  # when workers exited, the first 1000 times, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last message
-    known: tuple[MessageCount, ...] = ()  # one count for each row that matched messages
+    known: tuple[MessageCount, ...] = ()  # one count for each row that matched messages, and each hour
     unknown: Unknown = field(default_factory=Unknown)  # messages at level error or above without a row
     logged: Mapping["RowAndText", int] = field(default_factory=dict)
     """How often a startup message was written to the log, but not to the terminal or a journal."""
@@ -267,11 +267,10 @@ class Collector:
 
 def _events(known: Sequence[MessageCount]) -> tuple[dict[Event, int], dict[Event, Mapping[str, int]]]:
     """Return how often each event happened, and how often it names each upstream."""
-    by_row = {count.row: count for count in known}
     events: dict[Event, int] = {}
     upstreams: dict[Event, Mapping[str, int]] = {}
     for event, rows in EVENTS.items():
-        counts = [by_row[row] for row in rows if row in by_row]
+        counts = [count for count in known if count.row in rows]
         if counts:
             events[event] = sum(count.number for count in counts)
             named = sum((Counter(count.upstreams) for count in counts), Counter[str]())
@@ -280,14 +279,13 @@ def _events(known: Sequence[MessageCount]) -> tuple[dict[Event, int], dict[Event
     return events, upstreams
 
 
-def without(log: ErrorLog, rows: Collection[str]) -> ErrorLog:
-    """Return a log without the messages of some rows; its levels and period stay."""
-    known = tuple(count for count in log.known if count.row not in rows)
+def with_only(log: ErrorLog, known: Sequence[MessageCount]) -> ErrorLog:
+    """Return a log with only these of its known messages; its levels and period stay."""
     events, upstreams = _events(known)
     if Event.WORKER_LEFT in log.events:
         events[Event.WORKER_LEFT] = log.events[Event.WORKER_LEFT]
     removed = sum(count.number for count in log.known) - sum(count.number for count in known)
-    return replace(log, messages=log.messages - removed, known=known, events=events, upstreams=upstreams)
+    return replace(log, messages=log.messages - removed, known=tuple(known), events=events, upstreams=upstreams)
 
 
 def _by_row(written: Counter[tuple[str, str]]) -> dict[RowAndText, int]:
@@ -352,16 +350,14 @@ def quoted(text: str) -> ErrorLog | None:
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:
     """List the figures of an error log: the events, the messages by row, then all messages by level."""
+    by_row = sum((Counter({count.row: count.number}) for count in log.known), Counter[str]())
     events = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
     lasted = (log.last - log.first).total_seconds() if log.first and log.last else None
     return (
         Figure(key="messages", name="messages", value=log.messages),
         Figure(key="duration_s", name="from the first to the last", value=lasted, unit="s"),
         *events,
-        *(
-            Figure(key="message", name=f"message {count.row}", value=count.number, of=count.row)
-            for count in sorted(log.known, key=lambda count: -count.number)
-        ),
+        *(Figure(key="message", name=f"message {row}", value=number, of=row) for row, number in by_row.most_common()),
         *(
             Figure(key="messages_of_level", name=f"at level {level}", value=number, of=level)
             for level, number in log.levels.items()

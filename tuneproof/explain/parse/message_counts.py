@@ -17,6 +17,9 @@ _OF_ZONES: Final = frozenset(
 )
 _MOST_SHAPES: Final = 4_096
 _MOST_UNKNOWN: Final = 3
+# Ten rows in each hour of a month.
+_MOST_COUNTS: Final = 8_192
+_HOUR: Final = len("2026/11/26 09")
 _SHOWN_CHARACTERS: Final = 300
 _SERIOUS: Final = frozenset({"error", "crit", "alert", "emerg"})
 _CLIENT: Final = ", client: "
@@ -47,7 +50,7 @@ _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
 
 @dataclass(frozen=True, kw_only=True)
 class MessageCount:
-    """One row's messages."""
+    """One row's messages in one hour."""
 
     row: str  # the row's id
     number: int
@@ -156,10 +159,10 @@ def _more(names: dict[str, int], name: str, times: int) -> None:
 
 
 class MessageCounts:
-    """Counts messages by row."""
+    """Counts messages by row and hour: a log may span weeks, and a problem an hour of them."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, _Count] = {}
+        self._counts: dict[tuple[str, str], _Count] = {}
         # The row of a message, by its level and its words up to the context: most messages are of a few kinds.
         self._rows: dict[tuple[str, str, bool, bool], tuple[str, str]] = {}
         self._unknown = 0
@@ -193,9 +196,13 @@ class MessageCounts:
         self._count(row, message, -1, "", words_again(messages()[row], message), times)
 
     def _count(self, row: str, message: str, end: int, at: str, again: str, times: int) -> None:
-        count = self._counts.get(row)
+        key = (row, at[:_HOUR])
+        if key not in self._counts and len(self._counts) >= _MOST_COUNTS:
+            # Messages in further hours count together.
+            key = (row, "")
+        count = self._counts.get(key)
         if count is None:
-            count = self._counts[row] = _Count(message)
+            count = self._counts[key] = _Count(message)
         if again:
             count.again[again] = count.again.get(again, 0) + times
         else:
@@ -210,11 +217,13 @@ class MessageCounts:
         count.add_names(row, message, end, times)
 
     def known(self) -> tuple[MessageCount, ...]:
-        """Return the counts by row."""
+        """Return the counts."""
+        # Lines that accompany others count only if these are missing, even from other hours.
+        counted = {row for (row, _), count in self._counts.items() if count.number}
         return tuple(
             MessageCount(
                 row=row,
-                number=count.number or max(count.again.values()),
+                number=count.number or max(count.again.values(), default=0),
                 first=count.first,
                 last=count.last,
                 example=count.example,
@@ -229,7 +238,8 @@ class MessageCounts:
                 mails=count.mails,
                 subrequests=count.subrequests,
             )
-            for row, count in self._counts.items()
+            for (row, _), count in self._counts.items()
+            if count.number or row not in counted
         )
 
     def unknown(self) -> Unknown:

@@ -359,12 +359,21 @@ def test_failed_requests_do_not_hide_other_errors_of_a_load_tool() -> None:
     assert "Users: wrk counted errors: read 120, timeout 800." in lines
 
 
-def test_a_log_with_mostly_unread_lines_does_not_show_that_all_is_well() -> None:
-    """Lines in another format may be those of failed requests, which lack the upstream's figures."""
-    fast = spread(0.01)
-    assert diagnose(seen(log(request_time_s=fast, unmatched_lines=200))).healthy
-    unread = screen(seen(log(request_time_s=fast, unmatched_lines=201)))
-    assert unread[0] == "These files show too little to say whether all is well."
+def test_a_log_with_unread_lines_neither_shows_that_all_is_well_nor_rules_causes_out() -> None:
+    """Lines in another format may be those of failed requests; fewer than one in a hundred explain no complaint."""
+    read = diagnose(seen(log(unmatched_lines=2)))
+    assert read.healthy
+    ruled_out = {each.cause for each in read.assessments if each.verdict is CauseVerdict.RULED_OUT}
+    assert ruled_out == {Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.BACKEND_SLOW, Cause.CLIENT_GONE}
+    unread = diagnose(seen(log(unmatched_lines=3)))
+    assert not any(each.verdict is CauseVerdict.RULED_OUT for each in unread.assessments)
+    reasons = [each.text for assessment in unread.assessments for each in assessment.against]
+    assert "None of 200 requests got a 502, but 3 lines in another format could not be read." in reasons
+    first, *lines = screen(seen(log(unmatched_lines=3)))
+    assert first == "No problem found in these files, but 3 lines in another format could not be read."
+    assert [line.partition(",")[0] for line in lines if line.startswith("Confirm")] == [
+        "Confirm: if these lines are requests"
+    ]
 
 
 HALF_CLOSED: Final = replace(established(port=40_001), state="CLOSE-WAIT")

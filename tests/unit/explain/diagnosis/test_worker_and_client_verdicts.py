@@ -110,6 +110,14 @@ CASES: Final[Rows] = {
         row("starved by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
         row("starved by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
         row("not starved", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
+        row(
+            "a busy worker",
+            POSSIBLE,
+            "for 1: nginx (PID 7) uses 99 % of a CPU (%CPU): events wait until the worker is free.",
+            "decides 1: tuneproof watch",
+            pidstat("%CPU", 98.0, 100.0),
+        ),
+        row("a worker that waits for events", NOT_SEEN, pidstat("%CPU", 100.0, 80.0)),
         # After a stall, a worker continues with several requests at once, while other workers were not late.
         row(
             "a worker stalled",

@@ -15,6 +15,7 @@ from tuneproof.explain.diagnosis.findings import Cause, CauseAssessment
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.error_logs import weigh
 from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
+from tuneproof.explain.diagnosis.signs.unread_lines import refute
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.error_log import Event
 
@@ -109,4 +110,4 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
 def _no_502(evidence: EvidenceSet, case: Case) -> None:
     for log in evidence.access_logs:
         if log.content.requests >= ENOUGH_REQUESTS and not log.content.status_counts.get(BAD_GATEWAY):
-            case.refutes(f"None of {log.content.requests} requests got a 502.", log.name)
+            refute(case, log, f"None of {log.content.requests} requests got a 502")

@@ -1,10 +1,11 @@
-"""The waits of nginx's workers for a CPU, according to schedstat and pidstat."""
+"""How much nginx's workers use a CPU, and wait for one, according to schedstat, pidstat and top."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Reason
 from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 from tuneproof.wording import share
@@ -12,6 +13,9 @@ from tuneproof.wording import share
 # If a process ran and waited for less than this in total, the share means nothing.
 _ENOUGH_WAIT_S: Final = 0.1
 _NGINX: Final = "nginx"
+_CPU: Final = "%CPU"
+# Above this share of a CPU, events wait for each other even if each iteration is short.
+_BUSY_SHARE: Final = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,3 +61,18 @@ def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
 def starved_workers(evidence: EvidenceSet) -> list[CpuWait]:
     """Return the waits that are long enough to make a worker late on their own."""
     return [wait for wait in cpu_waits(evidence) if wait.share >= WAITING_SHARE]
+
+
+def busy_workers(evidence: EvidenceSet) -> Iterator[Reason]:
+    """Yield the processes that use nearly all of a CPU. A process with threads (aio threads) may use more than one."""
+    for named in evidence.pidstat:
+        used: dict[int, list[float]] = {}
+        for sample in named.content:
+            is_process = sample.thread_id is None and not sample.is_average
+            if is_process and sample.command.startswith(_NGINX) and _CPU in sample.columns:
+                used.setdefault(sample.pid, []).append(sample.columns[_CPU] / 100)
+        for pid, shares in used.items():
+            mean = sum(shares) / len(shares)
+            if mean >= _BUSY_SHARE:
+                text = f"nginx (PID {pid}) uses {share(mean)} of a CPU (%CPU): events wait until the worker is free."
+                yield Reason(text=text, files=(named.name,))
