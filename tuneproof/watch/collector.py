@@ -223,7 +223,7 @@ class Collector:
             # row.
             now = self.doing(pid)
             was_away = pid in self._away
-            is_away = now.call not in self.here.waits and bool(now.state)
+            is_away = now.call not in self.here.waits and now.state not in _GONE
             (self._away.add if is_away else self._away.discard)(pid)
             start = self._seen_since_ns[pid]
             if not is_away or not was_away or now_ns - start < LONG_NS:

@@ -19,7 +19,8 @@ _Key = tuple[str, int]
 class Metrics:
     """Sums since watching began, which the server's thread reads while seconds arrive.
 
-    A worker is dropped five minutes after its end, since each reload brings new ones.
+    Bytes are counted only in seconds in which calls are timed. A worker is dropped five minutes after its end, since
+    each reload brings new ones.
     """
 
     def __init__(self) -> None:

@@ -186,11 +186,13 @@ def test_an_unfinished_iteration_is_reported_with_the_call_that_it_sleeps_in() -
 
 @pytest.mark.parametrize("state", ["Z", "X", ""])
 def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> None:
-    """A reload ends all workers: they are zombies, or gone at the end of the second."""
+    """A reload ends all workers: they are zombies, or gone at the end of the second. Its start may be unknown."""
     of = begun(now=Doing(state=state, call=None, on=0))
     left = mapped("off", _4711=[START_NS + 100_000_000, 0x20])
     (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), left)
     assert one.unfinished is None
+    unseen = begun(now=Doing(state=state, call=None, on=0))
+    assert [made.unfinished for number in (1, 2) for made in second(unseen, number)] == [None, None]
 
 
 def test_a_worker_that_never_returns_is_reported_even_if_its_iteration_began_before() -> None:
