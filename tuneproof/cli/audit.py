@@ -30,9 +30,9 @@ FOUND: Final = 1
 BROKEN: Final = 2
 _TEXT: Final = "text"
 DESCRIPTION = """\
-Check an nginx configuration against measured advice. Each finding names the file and the line, and comes with the
-measured result and a patch. The states are: harmful, without effect, missing (shown as "consider"), expired, cannot
-tell ("depends"), in effect.
+Check an nginx configuration against measured advice. Each finding names the file and the line, with the measured result
+or nginx's documentation, and with a patch if the change is certain. The states are: harmful, without effect, missing
+(shown as "consider"), expired, cannot tell ("depends"), in effect.
 
 CONF is an nginx.conf (includes are followed), a folder such as /etc/nginx, the output of `nginx -T`, a fragment such as
 a site's file, or - for standard input.

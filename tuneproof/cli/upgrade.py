@@ -24,7 +24,8 @@ BROKEN = 2
 _SEEDS: Final = 1 << 31
 DESCRIPTION = """\
 Report what changes for a configuration between two versions of nginx: removed, ignored or deprecated directives,
-different defaults, and advice that expires; each with the file, the line and a patch. CONF is as for `audit`.
+different defaults, and advice that expires; each with the file and the line, and with a patch if the change is certain.
+CONF is as for `audit`.
 
 With --prove, both versions run side by side in the lab with these files, and the differences are reported: start-up,
 warnings, status and headers of every location, upstream connections, memory, bytes per loop iteration, HTTP/2, TLS,

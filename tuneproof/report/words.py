@@ -97,16 +97,17 @@ def expired_since(cell: Cell) -> str:
 
 
 def to_do(cell: Cell) -> str:
-    """Return the advice after a verdict: act on it, ignore it, or measure again."""
+    """Return the advice below a verdict and its reason: act on it, ignore it, or measure again."""
     again = f"./lab run -k {cell.name or cell.scenario}"
     if cell.verdict == "unsupported":
-        return f"This machine cannot test the claim; ./lab doctor shows what is missing. On another machine: {again}"
+        return f"The reason is above. ./lab doctor shows whether this machine lacks something. To test again: {again}"
     if cell.verdict == "inconclusive":
         return f"Change nothing yet. More rounds may decide it: {again} --depth full"
     if cell.contradicts:
         return f"The result is unexpected. Repeat the test before you act on it: {again} --depth full"
     if cell.remedy:
-        change = "Make the change below" if cell.verdict == "holds" else "Change nothing: the patch gains nothing here"
+        make = "Consider the change below" if cell.remedy.is_a_choice else "Make the change below"
+        change = make if cell.verdict == "holds" else "Change nothing: the patch gains nothing here"
         gained = ": ".join(filter(None, (change, before_and_after(cell))))
         return f"{gained}. Check what else it costs before you deploy it."
     audited = "Check your files: ./lab audit CONF. Measure the effect on them: ./lab run --nginx-conf CONF."

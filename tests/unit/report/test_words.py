@@ -153,8 +153,10 @@ def test_an_unexpected_verdict_is_shown_with_the_expected_one() -> None:
             "The result is unexpected. Repeat the test before you act on it: ./lab run -k claim --depth full",
         ),
         ({"verdict": "inconclusive"}, "Change nothing yet."),
-        ({"verdict": "unsupported", "effect": None}, "This machine cannot test the claim;"),
+        ({"verdict": "unsupported", "effect": None}, "The reason is above. ./lab doctor shows whether"),
         ({"remedy": Remedy(what="w", patch="p"), "figure": "n"}, "Make the change below: 32 → 4."),
+        ({"remedy": Remedy(what="w", patch="p", only_if="stalls")}, "Consider the change below."),
+        ({"remedy": Remedy(what="w", patch="p", reaches_others=True)}, "Consider the change below."),
         (
             {"remedy": Remedy(what="w", patch="p"), "verdict": "refuted", "expected": None},
             "Change nothing: the patch gains",

@@ -40,7 +40,7 @@ def gains_of(cells: Sequence[Cell]) -> list[Gain]:
     for cell in cells:
         remedy = cell.remedy
         if remedy and cell.name in held and cell.effect and (not remedy.only_if or remedy.only_if in held):
-            found.setdefault((_is_a_choice(remedy), remedy.patch), []).append(cell)
+            found.setdefault((remedy.is_a_choice, remedy.patch), []).append(cell)
     gains = []
     for number, key in enumerate(sorted(found, key=lambda key: key[0]), start=1):
         group = sorted(found[key], key=lambda cell: -(cell.effect.value if cell.effect else 0.0))
@@ -54,12 +54,12 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
     ``left_out``: parts of the configuration without a result, in words.
     """
     gains = gains_of(cells)
-    changes = [gain for gain in gains if not _is_a_choice(gain.remedy)]
+    changes = [gain for gain in gains if not gain.remedy.is_a_choice]
     sections = {
         "CHANGE": chain.from_iterable(map(_gain, changes))
         if changes
         else [f"  nothing: no {_MEASURED if any(cell.remedy for cell in cells) else _UNMEASURED}"],
-        "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if _is_a_choice(gain.remedy)),
+        "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if gain.remedy.is_a_choice),
         "ALREADY FINE": _fine(cells),
         # Effects that no change prevents.
         "SEEN": _contrary(cells, gains),
@@ -95,11 +95,6 @@ def render_lab(around: Sequence[str]) -> str:
     return f"Added for the lab: {shown}{f'; {more} more in the report' if more > 0 else ''}"
 
 
-def _is_a_choice(remedy: Remedy) -> bool:
-    """Return whether a change affects more than this nginx, or pays only under a load that this nginx may not have."""
-    return remedy.reaches_others or bool(remedy.only_if)
-
-
 def _gain(gain: Gain) -> Iterator[str]:
     remedy, first = gain.remedy, gain.cells[0]
     yield f"{gain.number} {remedy.at}  {_figures(first)}"
@@ -124,7 +119,7 @@ def _fine(cells: Sequence[Cell]) -> Iterator[str]:
         if any(verdicts):
             yield f"  {what} ({sum(verdicts)} of {count(len(verdicts), 'place')})"
     for cell in cells:
-        if cell.remedy and cell.verdict == "refuted" and not _is_a_choice(cell.remedy):
+        if cell.remedy and cell.verdict == "refuted" and not cell.remedy.is_a_choice:
             at = f" at {cell.remedy.place}" if cell.remedy.place else ""
             yield f"  no gain in: {cell.remedy.what}{at}; {_figures(cell)}"
 
