@@ -20,7 +20,7 @@ from tuneproof.lab.network.path import DirectionFigures, LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 
 EXACT = Tolerance(delay_above_ms=1.0, spread_ms=0.5, rate_pct=5.0, error_probability=0.12)
-"""Each of the twelve comparisons per link has an error probability of one percent."""
+"""Each comparison has a twelfth of the error probability: one percent."""
 
 
 def figures(
