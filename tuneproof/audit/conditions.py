@@ -247,7 +247,7 @@ def _is_buffered(block: Block, facts: Facts) -> bool:
 def _has_bounds_in_several_workers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     said = [arg.partition("=") for server in _servers(block) for arg in server.args]
     has_bounds = any(name == "max_conns" and whole_number(bound) for name, _, bound in said)
-    return has_bounds and _is_used(block, facts) and facts.workers != 1
+    return has_bounds and _is_used(block, facts) and facts.workers != 1 and _is_nginx_alone(block)
 
 
 def _servers(upstream: Block) -> list[Statement]:
@@ -256,12 +256,17 @@ def _servers(upstream: Block) -> list[Statement]:
 
 def _counts_failures_apart(at: Statement | Block, block: Block, facts: Facts) -> bool:
     counts = any(_NEVER_EJECTED.isdisjoint(server.args) for server in _servers(block))
-    return facts.workers != 1 and counts and _has_several_servers(at, block, facts)
+    return facts.workers != 1 and counts and _is_nginx_alone(block) and _has_several_servers(at, block, facts)
 
 
 def _balances_in_several_workers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     primary = [server for server in _servers(block) if "backup" not in server.args]
-    return facts.workers != 1 and _is_used(block, facts) and len(primary) > 1
+    return facts.workers != 1 and _is_nginx_alone(block) and _is_used(block, facts) and len(primary) > 1
+
+
+def _is_nginx_alone(upstream: Block) -> bool:
+    """Tell whether no other module's directive checks the servers of a block, or chooses one for a request."""
+    return not upstream.blocks and all(rows_of(said.name) for said in upstream.own)
 
 
 def _has_several_servers(_at: Statement | Block, block: Block, facts: Facts) -> bool:

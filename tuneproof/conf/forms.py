@@ -54,7 +54,8 @@ _FORMS: Final = (
         protocols=_ALL,
     ),
     _Form(names="ssl_verify_client", words="on|off|optional|optional_no_ca", protocols=_ALL),
-    _Form(names="proxy_http_version", words=r"1\.[01]|2"),
+    # Angie also has version 3.
+    _Form(names="proxy_http_version", words=r"1\.[01]|[23]"),
     _Form(names="gzip_http_version", words=r"1\.[01]"),
     _Form(names="gzip_comp_level", words="0*[1-9]", message="value must be between 1 and 9"),
     _Form(names="gzip_proxied", words="off|expired|no-cache|no-store|private|no_last_modified|no_etag|auth|any"),

@@ -19,7 +19,7 @@ from tuneproof.conf.variables import entries, possible_values, table_of, variabl
 _VARIABLE: Final = re.compile(r"\$\{?(\w+)")
 # Values in an upstream block with which ngx_http_upstream_free_keepalive_peer keeps no connection.
 _CLOSING: Final = {"keepalive_requests": frozenset("01"), "keepalive_timeout": frozenset({"0", "0s", "0ms"})}
-_PERSISTENT: Final = frozenset({"1.1", "2"})
+_PERSISTENT: Final = frozenset({"1.1", "2", "3"})
 
 
 class Reuse(StrEnum):

@@ -264,7 +264,7 @@ def _require_few(files: Sized, where: str) -> None:
 
 
 def _may_be_fragment(path: Path) -> bool:
-    return path.suffix == ".conf" or path.parent.name in {"sites-enabled", "sites-available"}
+    return path.name.endswith((".conf", ".conf.template")) or path.parent.name in {"sites-enabled", "sites-available"}
 
 
 def _read(path: Path) -> str:

@@ -18,22 +18,30 @@ _JOINED: Final = re.compile(r"(\w+)[~/,^].*", re.DOTALL)
 _NEVER: Final = frozenset(
     {*("else", "elseif", "elsif", "elif"), *("includeSubDomains", "includeSubdomains", "preload", "HttpOnly", "Secure")}
 )
+# Angie and a module for health checks have these, which are similar to names of nginx.
+_OF_OTHERS: Final = frozenset({"client", "healthcheck"})
+# nginx had these before 1.18, and no other product has them.
+_REMOVED: Final = frozenset({"limit_zone", "optimize_server_names", "satisfy_any", "open_file_cache_retest"})
 _LONG: Final = 6
 _LONGEST: Final = max(map(len, KNOWN)) + 1
 
 
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
-    """Yield the directives that must be misspelt, with nginx's message; other modules' names are less similar."""
+    """Yield the directives that were removed or must be misspelt, with nginx's message.
+
+    Other modules' names are less similar to nginx's.
+    """
     for statement in statements:
-        is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
-        joined = _JOINED.fullmatch(statement.name)
-        is_torn = statement.name in _NEVER or _NO_NAME.fullmatch(statement.name) or (joined and joined[1] in KNOWN)
-        is_slip = not is_other and (is_torn or _meant(statement.name))
+        name, is_removed = statement.name, statement.name in _REMOVED
+        is_other = name in KNOWN or name in _OF_OTHERS or name.startswith("$") or is_packaged(name)
+        joined = _JOINED.fullmatch(name)
+        is_torn = name in _NEVER or _NO_NAME.fullmatch(name) or (joined and joined[1] in KNOWN)
+        is_slip = is_removed or (not is_other and (is_torn or _meant(name)))
         if is_slip:
-            message = f'unknown directive "{statement.name}"'
+            message = f'unknown directive "{name}"'
             yield Problem(file=statement.file, line=statement.line, message=message)
         # Another module's block has its own directives.
-        if statement.block and (is_slip or statement.name in KNOWN) and statement.name not in TABLES:
+        if statement.block and (is_slip or name in KNOWN) and name not in TABLES:
             yield from slips(statement.block)
 
 

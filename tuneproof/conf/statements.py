@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.conf.directives import argument_problem, rows_of, value_problem
-from tuneproof.conf.templates import PLACEHOLDER, Filled, Values, fill, own_variables
+from tuneproof.conf.templates import PLACEHOLDER, Filled, Values, fill, own_variables, upstream_names
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
 
@@ -149,6 +149,7 @@ class _Parser:
         self._name = name
         self._values = values
         self._own = own_variables(text) if PLACEHOLDER.search(text) else None
+        values.blocks.update(upstream_names(text))
         self._text = text
         self._tokens = self._within_limits(_tokens(without_lua(text)))
         self._counted = (0, 1)

@@ -33,6 +33,7 @@ _MADE: Final = re.compile(
     r"(?:\b(?:set|js_set|js_var|perl_set|auth_request_set|set_by_lua\w*)\s{1,500}\$(\w+)"
     r"|\b(?:map|geo|split_clients)\b[^;{}]{1,500}\$(\w+)\s*\{|\(\?P?<(\w+)>)"
 )
+_UPSTREAM: Final = re.compile(r"\bupstream\s{1,500}([\w.-]+)")
 _PORT: Final = "8080"
 # What a placeholder's name suggests about its value.
 _BY_NAME: Final = (
@@ -105,12 +106,18 @@ def own_variables(text: str) -> frozenset[str]:
     return frozenset(name for match in _MADE.finditer(text) for name in match.groups() if name)
 
 
+def upstream_names(text: str) -> frozenset[str]:
+    """Return the names of the upstream blocks in a text."""
+    return frozenset(_UPSTREAM.findall(text))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Values:
     """The values of a configuration's placeholders."""
 
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # from the user, by name
     stand_ins: dict[str, str] = field(default_factory=dict)  # stand-ins for all others, each created when first needed
+    blocks: set[str] = field(default_factory=set)  # names of upstream blocks, which stand-ins must not mean by chance
 
     def stand_in(self, name: str, directive: str, *, is_alone: bool) -> str:
         """Return the stand-in for a placeholder; each name gets a different one."""
@@ -118,7 +125,7 @@ class Values:
             value, used = _stand_in(name, directive, is_alone=is_alone), set(self.stand_ins.values())
             if value == _PORT:
                 value = next(str(port) for port in count(int(_PORT)) if str(port) not in used)
-            elif value in used:
+            elif value in used or value.removeprefix("http://").partition(":")[0] in self.blocks:
                 value = _OTHERWISE.get(value, value).format(slug=name.lower().replace("_", "-"))
             self.stand_ins[name] = value
         return self.stand_ins[name]

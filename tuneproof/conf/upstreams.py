@@ -127,7 +127,7 @@ def port_problems(targets: Iterable[Target], upstreams: Container[str], *, is_wh
             message = f'no host in upstream "{address}"'
         elif colon and _is_wrong_port(target, port):
             message = f'invalid port in upstream "{address}"'
-        elif colon and port.isdecimal() and name.lower() in upstreams:
+        elif colon and port.isdecimal() and name.lower() in upstreams and is_given(target.statement):
             message = f'upstream "{name}" may not have port {port}'
         elif target.kind != "proxy" and _lacks_port(target) and target.host.lower() not in upstreams:
             is_certain = is_whole or is_address(target.host.strip("[]"))

@@ -165,10 +165,27 @@ def test_main_and_events_may_have_one_of_each_directive() -> None:
         "server { listen ${A_PORT} default_server; } server { listen ${B_PORT} default_server; }",
         "server { listen 8080; listen ${PORT}; }",
         "upstream ${A_HOST} { server a:1; } server { location / { proxy_pass http://${B_HOST}:80; } }",
+        "upstream backend { server 10.0.0.1; } server { location / { proxy_pass ${API_URL}; } }",
     ],
 )
 def test_two_placeholders_are_not_duplicates(lines: str) -> None:
     assert problems(whole(lines)) == []
+
+
+def test_a_stand_in_does_not_name_an_upstream_block() -> None:
+    text = whole("upstream backend { server 10.0.0.1; } server { location / { proxy_pass http://${API_HOST}; } }")
+    [proxied] = audit_source(Dump({"nginx.conf": text}, is_complete=True)).facts.proxied
+    assert proxied.target.host == "api-host"
+
+
+def test_directives_of_other_products_are_not_problems() -> None:
+    """Angie has client{} and HTTP/3 to upstreams; healthcheck comes from a separate module."""
+    location = "location / { proxy_http_version 3; proxy_pass http://a; }"
+    upstream = "upstream a { server 10.0.0.1:1; healthcheck interval=1s; keepalive 8; }"
+    text = whole(f"client {{ location @a {{ }} }} {upstream} server {{ {location} }}")
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.26")
+    assert found.facts.configuration.problems == ()
+    assert "HTTP/3" not in found.facts.proxied[0].reuse.why
 
 
 def test_placeholders_get_distinct_stand_in_values() -> None:

@@ -119,6 +119,12 @@ def test_an_include_outside_the_folder_is_listed_as_not_read(tmp_path: Path) -> 
     assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
 
 
+def test_a_folder_of_templates_is_read(tmp_path: Path) -> None:
+    """The official images keep their templates in /etc/nginx/templates."""
+    (tmp_path / "default.conf.template").write_text("server { listen 8080; }\n", encoding="utf-8")
+    assert listens(audit(str(tmp_path))) == ["8080"]
+
+
 def test_a_folder_is_read_from_its_nginx_conf(tmp_path: Path) -> None:
     etc = tmp_path / "etc/nginx"
     (etc / "conf.d").mkdir(parents=True)
