@@ -50,7 +50,7 @@ class Sabotage:
     refutes: bool = False  # whether all of these claims must be refuted, not only undecided or untestable
 
 
-# All other scenarios consist of the same parts, and tests/lab/test_turned_claims.py reverses claims in them.
+# Only this case always runs: the others consist of the same parts, and tests/lab/test_turned_claims.py reverses claims.
 SEEN_EVERYWHERE = "bulk-downloads-left-out"
 _DIAGNOSIS = differential_diagnosis
 _LEAGUE = reuseport_stall_league

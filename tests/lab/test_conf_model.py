@@ -38,8 +38,8 @@ LEAST_OF_EACH: Final = 100
 """The number of questions in which each construct must occur, except in a sample."""
 LEAST_REFUSED: Final = 0.25
 """Share of the sets of listens that nginx must refuse."""
-# Questions that the model does not answer are drawn rarely; only new versions support QUIC, and a set has at most one
-# refusal.
+# Questions that the model does not answer are drawn rarely; these parameters exist only in some versions; and a set has
+# at most one refusal.
 RARE: Final = (
     "unknown: ",
     "refused: ",

@@ -37,7 +37,6 @@ _FIELDS: Final = (
     "tcp.seq_raw",
     "tcp.ack_raw",
     "tcp.len",
-    "tcp.window_size_value",
     "tcp.analysis.initial_rtt",
     "tcp.analysis.duplicate_ack_num",
     *(f"tcp.analysis.{kind}" for kind in _KINDS),
@@ -72,7 +71,6 @@ class Frame:
     seq: int  # sequence number
     ack: int  # acknowledged sequence number
     payload_bytes: int
-    window: int  # announced window, not scaled
     kinds: frozenset[str]  # names of its tcp.analysis fields
     initial_rtt_s: float | None  # duration of the connection's handshake; None before its end, or without one
     duplicate: int  # number of this repetition of an acknowledgement, from 1; 0 for none
@@ -141,7 +139,7 @@ def by_stream(all_frames: Sequence[Frame]) -> Iterator[list[Frame]]:
 
 def _frame(row: Sequence[str]) -> Frame:
     number, time_s, stream, ip_source, ipv6_source, source, ip_destination, ipv6_destination, destination, *rest = row
-    flags, seq, ack, payload_bytes, window, initial_rtt, duplicate, *kinds = rest
+    flags, seq, ack, payload_bytes, initial_rtt, duplicate, *kinds = rest
     return Frame(
         number=int(number),
         time_ns=round(Decimal(time_s) * 10**9),
@@ -152,7 +150,6 @@ def _frame(row: Sequence[str]) -> Frame:
         seq=int(seq),
         ack=int(ack),
         payload_bytes=int(payload_bytes),
-        window=int(window),
         kinds=frozenset(kind for kind, value in zip(_KINDS, kinds, strict=True) if value),
         initial_rtt_s=float(initial_rtt) if initial_rtt else None,
         duplicate=int(duplicate or 0),

@@ -47,7 +47,6 @@ _OBJECT: Final = re.compile(r"^(prog|map)_id:\s*(\d+)$", re.MULTILINE)
 class Watched:
     loops: tuple[WorkerLoop, ...]
     notes: tuple[str, ...]
-    cost_share: float | None
 
     @property
     def found(self) -> dict[int, set[Reason]]:
@@ -84,7 +83,7 @@ def watched(
         if doing is not None:
             doing.result()
     loops = summarise(LoopRecording(began="", seconds=tuple(seconds)))
-    return Watched(loops=loops, notes=watching.notes, cost_share=watching.cost_share)
+    return Watched(loops=loops, notes=watching.notes)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class FakeApi:
         self.refusals: dict[str, list[Exception]] = {}
         self.overlay = False
         self.states: dict[str, str] = {}
-        """States of containers that do not run."""
+        """States of containers; those without a state run."""
 
     @property
     def client(self) -> docker.DockerClient:

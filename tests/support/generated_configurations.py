@@ -64,7 +64,7 @@ _TLS = "ssl_certificate /etc/tuneproof/tls.crt; ssl_certificate_key /etc/tunepro
 
 
 def configuration(seed: int, version: Sequence[int]) -> str:
-    """Return the text of a whole configuration; this version of nginx loads nearly all of them."""
+    """Return the text of a whole configuration; this version of nginx loads most of them."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     upstreams = [_upstream(chance, f"u{number}") for number in range(chance.randrange(3))]
     names = [f"u{number}" for number in range(len(upstreams))] + ["127.0.0.1:9000"]

@@ -21,7 +21,6 @@ class Repository:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._texts: dict[str, str] = {}
 
     def versions(self, *, unreleased: str = "") -> dict[str, str]:
         """Return the revision of each version, oldest first.
