@@ -1,4 +1,4 @@
-// What `tox -e lint` builds: actionlint, which no package index offers as a wheel of its author. go.sum has the hashes.
+// actionlint, which `tox -e lint` builds, since its author publishes no wheel. go.sum has the hashes.
 module tuneproof/tools
 
 go 1.25.0

@@ -61,24 +61,22 @@ def _measured(generator: Generator) -> Iterator[str]:
         yield f"Not measured yet; {run} does it."
         return
     own = load(generator.results)
-    yield f"Measured on this very configuration, by {run}:"
+    yield f"Measured on this configuration by {run}:"
     yield gains_of(own)
     if others := [cell for cell in own.cells if cell.remedy is None]:
-        yield "What it does as it stands:"
+        yield "Without changes:"
         yield "\n".join(f"- *{plain(cell.claim)}* {cell.verdict}: {plain(measured(cell))}" for cell in others)
 
 
 def _about(generator: Generator) -> Iterator[str]:
     yield f"What [{generator.name}]({generator.source}) writes by default: {generator.rendered}."
     yield f"Version: {generator.version}; licence: {generator.licence}."
-    yield f"Judged on nginx {generator.nginx}" + (
-        f", the newest that is tested here and not newer than its {generator.targets}."
-        if generator.targets
-        else ", the newest that is tested here: it names no version of its own."
+    yield f"Audited for nginx {generator.nginx}, the newest stable version in the lab" + (
+        f" that is not newer than its {generator.targets}." if generator.targets else ", since it names no version."
     )
     yield ""
-    yield f"[{generator.slug}.toml]({generator.slug}.toml) describes its directives and their values, and nothing of"
-    yield f"its text; [{generator.file.name}]({generator.file.name}) is made from that, in an order of ours."
+    yield f"[{generator.slug}.toml]({generator.slug}.toml) has its directives and their values, but none of its text;"
+    yield f"[{generator.file.name}]({generator.file.name}) is made from them, in our own order."
     if generator.left_out:
         yield f"Left out: {'; '.join(generator.left_out)}."
 
@@ -88,7 +86,7 @@ def _further(audit: Audit) -> Iterator[str]:
     wanted = [one for one in audit.advice if one.state not in _QUIET]
     if not wanted:
         return
-    yield "What `./lab audit` says of it, with patches; the figures are of the catalogue's own configurations:"
+    yield "The advice of `./lab audit`, with patches; its figures are from the catalogue's own configurations:"
     items = []
     for _, group in groupby(wanted, key=lambda one: (one.state, one.claim)):
         ones = list(group)

@@ -84,7 +84,7 @@ def literals(source: Path) -> frozenset[str]:
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """Return the arguments of a call, of which the bracket opens just before ``start``."""
+    """Return a call's arguments; its bracket opens just before ``start``."""
     depth, begin, place, made = 1, start, start, []
     while depth:
         character = text[place]
