@@ -12,8 +12,8 @@ from tests.fuzz.runner import Target, run
 from tests.fuzz.seeds import SEEDS
 
 _INPUTS: Final = 100_000
-# Errors of these parsers need not have a position in MalformedEvidenceError: a format is one line, and the others
-# name a file or a line in their text.
+# Errors of these parsers need not have a position in MalformedEvidenceError: a format and a protocol message are
+# one line, and the others name a file or a line in their text.
 UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
 
 

@@ -58,7 +58,7 @@ def _flip_bit(content: bytes, _: Sequence[bytes], chance: random.Random) -> byte
 
 
 def _set_bytes(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
-    """Overwrite 1 to 8 bytes, which may be a binary number."""
+    """Overwrite 1, 2, 4 or 8 bytes, which may be a binary number."""
     at, width = chance.randint(0, len(content)), chance.choice((1, 1, 2, 4, 8))
     value = chance.choice((bytes(width), b"\xff" * width, b"\x7f" + b"\xff" * (width - 1), chance.randbytes(width)))
     return content[:at] + value + content[at + width :]

@@ -135,13 +135,12 @@ def test_the_number_of_waiting_requests_is_limited() -> None:
     assert (found.matched, len(matcher._order)) == (1, 3)
 
 
-# nginx replaces the beginning of these paths.
 _NGINX = b"HTTP/1.1 200 OK\r\nServer: nginx/1.30.0\r\nContent-Length: 5\r\n\r\nhello"
 _NUMBERS = count()
 
 
 def renamed(asked: str, sent: str | None, *, at_s: float, response: bytes = _NGINX) -> list[Segment]:
-    """Return both legs of a request that nginx holds for 40 ms, and that the backend answers after 10 ms."""
+    """Return both legs of a request; nginx holds it for 40 ms, and its path is ``sent`` there (None: not sent)."""
     number = next(_NUMBERS) % 10_000
     inside, outside = front(number), back(number, now_s=1.04 + at_s)
     inside.now_s = 1 + at_s
