@@ -14,9 +14,9 @@ from tests.support.fake_nginx import Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import Held
 
 
-def held(holder: Holder, port: int, path: str, count: int, *, address: str = "127.0.0.1") -> Held:
-    """Hold ``count`` more connections, by default to this machine."""
-    return holder.hold(address, port, path, count)
+def held(holder: Holder, port: int, path: str, count: int) -> Held:
+    """Hold ``count`` more connections to this machine."""
+    return holder.hold("127.0.0.1", port, path, count)
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:

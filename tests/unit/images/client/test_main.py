@@ -12,9 +12,9 @@ import pytest
 from images.client.loadgen import __main__ as program
 from images.client.loadgen.__main__ import Loadgen as Program
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tests.support.joined import differences, joined, refused
+from tests.support.joined import differences, joined
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading, Tool
+from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading
 from tuneproof.lab.topology.program import Answered, Call, timed
 
 # The threads of FakeNginx hold no lock that a forked load needs.
@@ -75,11 +75,6 @@ def test_calls_report_their_duration_and_the_machines_cpu_shares(client: Loadgen
 
 def test_every_function_takes_the_protocols_arguments() -> None:
     assert differences(Loadgen, Program()) == []
-
-
-def test_an_unknown_tool_is_refused(client: Loadgen) -> None:
-    load = Tool(tool="curl", address="127.0.0.1", port=1, path="/", concurrency=2, keep_alive=True, timeout_s=5)
-    assert "tool 'curl'" in refused(client.run_tool, load)
 
 
 @pytest.fixture
