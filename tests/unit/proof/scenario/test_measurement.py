@@ -24,6 +24,7 @@ from tests.support.written_results import LINK
 from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.claims import Claim
@@ -227,6 +228,23 @@ def test_the_reason_of_a_refuted_claim_names_the_version_and_why_it_expired(
     assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
     assert cell.expected == ("holds" if version == "1.26" else "refuted")
     assert (cell.name, cell.expired_since) == ("stall", "" if version == "1.26" else "1.29.7")
+
+
+@pytest.mark.parametrize(
+    ("canned", "verdict", "reason"),
+    [
+        (calm, "refuted", "because of this build: it counts otherwise"),
+        (stalled, "holds", ""),
+        (lagging(2.0, 20.0), "inconclusive", "too few of 5 rounds agree"),
+    ],
+    ids=["expected", "unexpected", "undecided"],
+)
+def test_the_build_is_the_reason_only_for_the_verdict_that_it_explains(
+    canned: Canned, verdict: str, reason: str, decide: Deciding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake_bench, "LAB", fake_bench.LAB._replace(nginx=MAINLINE))
+    cell = decide(canned, by_build="it counts otherwise")
+    assert (cell.verdict, cell.expected, cell.reason) == (verdict, "refuted", reason)
 
 
 def test_the_costs_of_the_cells_add_up_to_all_trials_and_the_set_up(decide: Deciding) -> None:
