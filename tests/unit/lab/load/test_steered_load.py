@@ -37,8 +37,8 @@ def test_by_default_packets_are_steered_to_the_first_cpu(fake: FakeStage) -> Non
     assert fake.steered == [("subject", (0,))] * 2
 
 
-def test_packets_for_other_cpus_are_a_share_of_all_steered_packets(fake: FakeStage) -> None:
-    """The kernel counts the steered packets of each CPU that gets them."""
+def test_wakeups_of_other_cpus_are_a_share_of_all_wakeups_by_steering(fake: FakeStage) -> None:
+    """The kernel counts how often a CPU was woken for steered packets, not the packets."""
     first, later = fake.counters[0], fake.counters[-1]
     fake.counters[0] = replace(first, softnet=tuple(replace(cpu, steered=10) for cpu in first.softnet))
     steered = zip(later.softnet, (70, 50), strict=True)
