@@ -10,6 +10,7 @@ from typing import Final
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.diagnosis.particulars import applied
+from tuneproof.explain.diagnosis.signs.outages import noticed_outage
 from tuneproof.explain.diagnosis.thresholds import LOGGED_WITHIN, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.error_log import time_of
@@ -18,6 +19,8 @@ from tuneproof.messages.rows import Message, Problem, messages
 
 # A message about a killed worker or exhausted resources counts as this many requests.
 _OF_MANY: Final = 100
+# A message that explains less than this share of an outage is another matter.
+_OF_OUTAGE: Final = 0.1
 ENOUGH_MESSAGES: Final = 20
 """Fewer messages may be a selected excerpt."""
 _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
@@ -54,6 +57,7 @@ class MessageFinding:
     consequences: tuple["MessageFinding", ...] = ()  # messages that follow from this one and are listed with it
     answered: int | None = None  # number of requests with its status in the access logs; None if unknown
     of_requests: int | None = None  # number of all requests in the access logs; None if none covers that time
+    in_outage: int = 0  # number of requests that failed in an outage of minutes; 0 without one
     streams: int = 0  # number of messages about connections in stream{} or mail{}, which have no status
     mails: int = 0  # number of these that are certainly about mail{}
     subrequests: int = 0  # number of messages about subrequests; the client gets the main request's status
@@ -61,9 +65,9 @@ class MessageFinding:
     @property
     def is_rare(self) -> bool:
         """Whether it affects too few requests to explain a complaint, according to the access logs."""
-        return (
-            self.of_requests is not None and bool(self.row.statuses) and self.number < TOUCHED_SHARE * self.of_requests
-        )
+        if self.of_requests is None or not self.row.statuses or self.number >= TOUCHED_SHARE * self.of_requests:
+            return False
+        return not self.in_outage or self.number < _OF_OUTAGE * self.in_outage
 
     @property
     def weight(self) -> float:
@@ -126,9 +130,10 @@ def message_findings(evidence: EvidenceSet) -> Messages:
     covering = [log.content for log in evidence.access_logs if _covers(log.content, evidence)]
     statuses = sum((Counter(log.status_counts) for log in covering), Counter[int]())
     requests = sum(log.requests for log in covering) or None
+    in_outage = sum(outage.failed for log in covering if (outage := noticed_outage(log)) is not None)
     copies = _copies(evidence)
     found = {
-        row: _finding(messages()[row], counts, statuses, requests, copies=copies[row])
+        row: replace(_finding(messages()[row], counts, statuses, requests, copies=copies[row]), in_outage=in_outage)
         for row, counts in counted.items()
     }
     origins = _origins(found)

@@ -57,8 +57,10 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
     for each in common[:MOST_OTHERS]:
         yield Line("Also", f"{each.row.name}: {_often(each)}. Next: {each.row.first}", each.files)
     looks = [each for each in messages.looks if each is not leading]
-    for each in looks[:MOST_OTHERS]:
-        yield Line("Maybe", f"{each.row.name}: {_often(each)}. Next: {each.row.first}", each.files)
+    for number, each in enumerate(looks[:MOST_OTHERS]):
+        # The first one may be the headline.
+        about = f"; {_about(each)}" if not number and leading is None and _about(each) else ""
+        yield Line("Maybe", f"{each.row.name}: {_often(each)}{about}. Next: {each.row.first}", each.files)
     if left := len(common[MOST_OTHERS:]) + len(looks[MOST_OTHERS:]):
         yield Line("Also", f"{count(left, 'further kind of message', 'further kinds of messages')} (--details).")
     for each in rest:

@@ -16,6 +16,7 @@ from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.cpu_waits import starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
+from tuneproof.explain.diagnosis.signs.outages import noticed_outage, period, short_period
 from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
@@ -36,8 +37,8 @@ REPEATED_SEGMENTS: Final = 10
 _SERVER_ERRORS: Final = range(500, 600)
 _TOO_MANY: Final = 429
 _LEFT: Final = 499
-_CLIENT_ERRORS: Final = frozenset(range(400, 500)) - {_TOO_MANY, _LEFT}
-_MOST: Final = 0.5
+CLIENT_ERRORS: Final = frozenset(range(400, 500)) - {_TOO_MANY, _LEFT}
+MOST: Final = 0.5
 _SYN_SENT: Final = "SYN-SENT"
 _CLOSE_WAIT: Final = "CLOSE-WAIT"
 # States of sockets that no program has open, and of listeners.
@@ -47,10 +48,8 @@ _CLOSE_WAIT_SHARE: Final = 0.1
 _WHO_REJECTS: Final = (
     "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
 )
-_WHO_FAILS: Final = (
-    "nginx's error log of that time; if it has no message, the access log with $upstream_status: an upstream answered "
-    "with the error"
-)
+_WHO_ANSWERS: Final = "the access log with $upstream_status: an upstream may have answered with the error"
+_WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WHO_ANSWERS}"
 _FORMAT_OF_OTHERS: Final = (
     "if these lines are requests, put them into a separate file, and name its fields with --nginx-conf or --log-format"
 )
@@ -97,8 +96,9 @@ def not_shown(evidence: EvidenceSet) -> Iterator[Reason]:
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield the symptoms for a user of the service, with their files."""
     for log in evidence.access_logs:
-        for text in _server_errors(log.content, has_error_log=bool(evidence.error_logs)):
-            yield Reason(text=text, files=(log.name,), would_decide=_WHO_FAILS)
+        has_error_log = bool(evidence.error_logs)
+        for text in _server_errors(log.content, has_error_log=has_error_log):
+            yield Reason(text=text, files=(log.name,), would_decide=_WHO_ANSWERS if has_error_log else _WHO_FAILS)
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
         for text in _rejections(log.content):
@@ -124,14 +124,19 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
 
 def _server_errors(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
+    why = "" if has_error_log else "; nginx's error log has the reason, unless an upstream answered so"
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
-        why = "" if has_error_log else "; nginx's error log has the reason, unless an upstream answered so"
-        yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){why}."
+        when = f", nearly all {at}" if (at := short_period(errors, log)) else ""
+        yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){when}{why}."
+    elif (outage := noticed_outage(log)) is not None:
+        failed = f"{outage.failed} of {outage.requests} requests got a server error"
+        yield f"{failed} ({share(outage.failed / outage.requests)}) {period(outage, log)}{why}."
 
 
 def _of_log(log: LogSummary) -> Iterator[str]:
     times = log.request_time_s
-    begun = log.header_minus_connect_s
+    # If connecting takes long, the rest of a request's time is not a long body.
+    begun = None if _is_late_connecting(log) else log.header_minus_connect_s
     if times is not None and (times.p90 >= SLOW_S or _is_sometimes_slow(times, begun)):
         text = f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
         if begun is not None and _has_most(begun, times) and begun.p90 < PROMPT_SHARE * times.p90:
@@ -146,8 +151,8 @@ def _rejections(log: LogSummary) -> Iterator[str]:
     limited = log.status_counts.get(_TOO_MANY, 0)
     if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
         yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
-    refused = {status: number for status, number in log.status_counts.items() if status in _CLIENT_ERRORS}
-    if lower_limit(sum(refused.values()), log.requests) >= _MOST:
+    refused = {status: number for status, number in log.status_counts.items() if status in CLIENT_ERRORS}
+    if lower_limit(sum(refused.values()), log.requests) >= MOST:
         usual, most = max(refused.items(), key=lambda item: item[1])
         text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
         yield f"{text}, {most} of them with {usual}."
@@ -157,6 +162,10 @@ def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:
     """Tell whether one request in a hundred is slow, and no upstream times show that only its body is long."""
     is_slow = times.p99 >= SLOW_S and times.count >= ENOUGH_EVENTS * 100
     return is_slow and (begun is None or begun.p99 >= SLOW_S or not _has_most(begun, times))
+
+
+def _is_late_connecting(log: LogSummary) -> bool:
+    return log.connect_time_s is not None and log.connect_time_s.p99 >= SLOW_S
 
 
 def _has_most(begun: Distribution, times: Distribution) -> bool:

@@ -72,6 +72,7 @@ class Event(StrEnum):
     CONNECT_TIMED_OUT = "connections to upstreams that timed out"
     ANSWER_TIMED_OUT = "upstream responses that timed out"
     HUNG_UP = "upstreams that closed the connection before the end of a response"
+    UNANSWERED = "upstreams that closed the connection instead of answering"
     NONE_LEFT = "requests for which no live upstream was left"
     NO_PORT = "connections to upstreams without a free local port"
     UNRESOLVED = "names that could not be resolved"
@@ -94,6 +95,7 @@ EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
         "upstream_handshake_timeout",
     ),
     Event.HUNG_UP: ("upstream_closed_early", "upstream_closed_in_body", "upstream_reset"),
+    Event.UNANSWERED: ("upstream_closed_early", "upstream_reset"),
     Event.NONE_LEFT: ("no_live_upstreams",),
     Event.NO_PORT: ("upstream_no_port",),
     Event.UNRESOLVED: (

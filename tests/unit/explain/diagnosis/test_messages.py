@@ -1,8 +1,10 @@
 """The messages of all logs together: the most important one, its consequences, and the requests that it affects."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.support.canned_evidence import grown, seen
+from tests.support.canned_evidence import grown, seen, spread
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import Cause
@@ -13,6 +15,7 @@ from tuneproof.explain.parse import error_log
 from tuneproof.explain.parse.access_log.known import COMBINED
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
 from tuneproof.explain.parse.access_log.records import records
+from tuneproof.explain.parse.access_log.sums import Outage
 
 CIRCUMSTANCES = (
     'client: 10.0.0.{}, server: shop, request: "{} /a/{} HTTP/1.1", upstream: "http://10.0.0.5:80/a?x", host: "shop"'
@@ -131,6 +134,49 @@ def test_one_message_in_thousands_of_requests_is_rare() -> None:
     assert findings.leading is None
     assert not headline(diagnose(given), findings).startswith("FOUND")
     assert any(row.label == "Rare" and "response header" in row.text for row in rows(diagnose(given), findings))
+
+
+def test_a_message_about_an_outage_of_minutes_is_not_rare() -> None:
+    """The log has hours of requests that succeeded; other messages of that time are rare, though."""
+    failed = replace(
+        requests(8_000, 40), outage=Outage(begin_s=1_795_165_200, end_s=1_795_165_260, requests=100, failed=40)
+    )
+    given = evidence(written(*[REFUSED] * 40, BIG), failed)
+    findings = message_findings(given)
+    assert [each.row.id for each in findings.problems if not each.is_rare] == ["upstream_refused"]
+    texts = [row.text for row in rows(diagnose(given), findings)]
+    assert "40 of 100 requests got a server error (40 %) between 2026-11-20 10:00 and 10:01." in texts
+
+
+@pytest.mark.parametrize(
+    ("status", "request_s", "shown"), [(500, 0.01, "NO CAUSE"), (404, 0.01, "LOGGED"), (200, 3.0, "NO CAUSE")]
+)
+def test_missing_files_do_not_explain_server_errors_or_slow_requests(status: int, request_s: float, shown: str) -> None:
+    slow = replace(requests(200, 120, status), request_time_s=spread(request_s))
+    given = evidence(written(*[MISSING] * 30, second=60), slow)
+    assert headline(diagnose(given), message_findings(given)).startswith(shown)
+
+
+def test_the_message_of_the_headline_has_its_subjects_and_its_own_confirmation() -> None:
+    """The format combined has no times, which does not matter here."""
+    given = evidence(written(*[MISSING] * 30), requests(200, 0))
+    shown = rows(diagnose(given), message_findings(given))
+    texts = [(row.label, row.text) for row in shown if row.label in {"Maybe", "Confirm"}]
+    (maybe, text), (confirm, command) = texts
+    assert (maybe, confirm) == ("Maybe", "Confirm")
+    assert "server shop; client 10.0.0.9. Next: " in text
+    assert command.startswith("ls the path in the message")
+
+
+def test_messages_about_clients_that_leave_are_not_harmless_if_that_is_the_cause() -> None:
+    left = "[info] 7#7: *1 epoll_wait() reported that client prematurely closed connection, so upstream connection is "
+    lines = written(*[f"{left}closed too while sending request to upstream, "] * 30, second=60)
+    gone = replace(requests(200, 40, 499), request_time_s=spread(0.01))
+    given = evidence(lines, gone)
+    assert [each.cause for each in diagnose(given).found] == [Cause.CLIENT_GONE]
+    assert not [row.text for row in rows(diagnose(given), message_findings(given)) if row.label == "Ordinary"]
+    there = evidence(lines, replace(requests(200, 0), request_time_s=spread(0.01)))
+    assert [row.text for row in rows(diagnose(there), message_findings(there)) if row.label == "Ordinary"]
 
 
 def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:

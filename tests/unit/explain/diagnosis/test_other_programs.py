@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -35,6 +36,7 @@ from tuneproof.explain.diagnosis.render import headline, rows
 from tuneproof.explain.diagnosis.service_in_question import narrowed
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
+from tuneproof.explain.parse.access_log.sums import Outage
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.explain.parse.sockets.table import SocketAddress, SocketEntry
@@ -343,6 +345,36 @@ def test_prompt_upstreams_are_mentioned_only_if_they_answered_the_slow_requests(
     given = seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.05, count=answered)))
     (symptom,) = diagnose(given).symptoms
     assert symptom.text.count("upstreams begin to answer") == mentions
+
+
+def test_slow_connects_to_upstreams_do_not_make_a_body_long() -> None:
+    slow = spread(0.01, 3.0, slow_share=0.05, count=400)
+    assert not diagnose(
+        seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.01, count=400)))
+    ).symptoms
+    connecting = log(
+        requests=400, request_time_s=slow, connect_time_s=slow, header_minus_connect_s=spread(0.01, count=400)
+    )
+    (symptom,) = diagnose(seen(connecting)).symptoms
+    assert symptom.text == "p90 request time is 10 ms, p99 3 s (median 10 ms)."
+
+
+def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:
+    first = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+    begin_s = int(first.timestamp()) + 1800
+    failed: dict[str, Any] = {
+        "requests": 2000,
+        "status_counts": {200: 1950, 504: 50},
+        "first_time": first,
+        "last_time": first + timedelta(hours=1),
+        "outage": Outage(begin_s=begin_s, end_s=begin_s + 120, requests=100, failed=48),
+    }
+    (symptom,) = diagnose(seen(log(**failed))).symptoms
+    assert "(2.5 %), nearly all between 2026-11-20 10:30 and 10:32;" in symptom.text
+    (symptom,) = diagnose(seen(log(**{**failed, "last_time": first + timedelta(minutes=3)}))).symptoms
+    assert "between" not in symptom.text
+    few = replace(failed["outage"], failed=19)
+    assert diagnose(seen(log(**{**failed, "status_counts": {200: 1981, 504: 19}, "outage": few}))).symptoms == ()
 
 
 def test_a_few_slow_requests_without_an_answer_are_a_symptom() -> None:

@@ -276,7 +276,8 @@ CASES: Final[Rows] = {
         row("once", RARE, legs(back=closed_in_request(1))),
         row("new connections", NOT_SEEN, legs(back=closed_in_request(0, new=20))),
         row("none", RULED_OUT, legs()),
-        row("in the error log", POSSIBLE, "decides 1: tcpdump", said_so(Event.HUNG_UP, 20), ANSWERED_502),
+        row("in the error log", POSSIBLE, "decides 1: tcpdump", said_so(Event.UNANSWERED, 20), ANSWERED_502),
+        row("closed in the middle of a response", NOT_SEEN, said_so(Event.HUNG_UP, 20)),
         row("the backend's leg alone", POSSIBLE, service(BACK, **closed_in_request(20))),
     ],
     reload: [

@@ -72,7 +72,7 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
         elif service.requests >= ENOUGH_REQUESTS and where.leg is Leg.BACK and not service.hung_up_flows:
             text = f"{where.label} closed no connection during a request, in {service.requests} requests."
             case.refutes(text, where.file)
-    weigh(evidence, case, Event.HUNG_UP, proves=False)
+    weigh(evidence, case, Event.UNANSWERED, proves=False)
     return case.assessment(BOTH_LEGS, _ERROR_LOG)
 
 

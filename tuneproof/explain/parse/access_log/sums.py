@@ -1,8 +1,9 @@
-"""Sums over the requests of an access log, in bounded memory: samples, rates, short bodies, upstream servers."""
+"""Sums over the requests of an access log, in bounded memory: samples, rates, outages, short bodies, upstreams."""
 
 from array import array
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.explain.parse.access_log.kinds import lasts_by_design, may_have_body
@@ -99,6 +100,52 @@ class Seconds:
         self.busiest = max(self.busiest, count)
         if len(self._counts) > _MOST_SECONDS:
             self._counts = dict(sorted(self._counts.items())[_MOST_SECONDS // 2 :])
+
+
+_MINUTE_S: Final = 60
+_MOST_MINUTES: Final = 100_000  # more than two months
+# A period with a larger share of server errors is an outage.
+_OUTAGE_SHARE: Final = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage:
+    """The period of whole minutes with the most server errors beyond one request in twenty."""
+
+    begin_s: int  # in seconds since 1970-01-01 UTC, as its end
+    end_s: int
+    requests: int
+    failed: int  # how many of them got a server error
+
+
+class Outages:
+    """Counts server errors by minute. Beyond 100 000 minutes, the earlier half is dropped."""
+
+    def __init__(self) -> None:
+        self._minutes: dict[int, tuple[int, int]] = {}
+
+    def add(self, time_s: float, *, has_failed: bool) -> None:
+        """Add a request by the time of its end, in seconds since 1970-01-01 UTC."""
+        minute = int(time_s // _MINUTE_S)
+        requests, failed = self._minutes.get(minute, (0, 0))
+        self._minutes[minute] = (requests + 1, failed + has_failed)
+        if len(self._minutes) > _MOST_MINUTES:
+            self._minutes = dict(sorted(self._minutes.items())[_MOST_MINUTES // 2 :])
+
+    def worst(self) -> Outage | None:
+        """Return the worst outage; None without one."""
+        best: Outage | None = None
+        most = beyond = 0.0
+        begin = all_requests = all_failed = 0
+        for minute, (requests, failed) in sorted(self._minutes.items()):
+            if beyond <= 0:
+                begin, beyond, all_requests, all_failed = minute, 0.0, 0, 0
+            beyond += failed - _OUTAGE_SHARE * requests
+            all_requests, all_failed = all_requests + requests, all_failed + failed
+            if beyond > most:
+                most, end_s = beyond, (minute + 1) * _MINUTE_S
+                best = Outage(begin_s=begin * _MINUTE_S, end_s=end_s, requests=all_requests, failed=all_failed)
+        return best
 
 
 _OK: Final = 200

@@ -10,7 +10,7 @@ from tests.support.canned_access_logs import CURED, STALLED, a_line
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
 from tuneproof.explain.parse.access_log.log_summary import figures, summarise
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
-from tuneproof.explain.parse.access_log.sums import Sample, Seconds, ShortBodies
+from tuneproof.explain.parse.access_log.sums import Outage, Outages, Sample, Seconds, ShortBodies
 from tuneproof.explain.parse.figures import distribution
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
@@ -283,6 +283,29 @@ def test_the_busiest_second_of_a_long_log_is_kept() -> None:
     assert (seconds.busiest, seconds.first_s, seconds.last_s) == (3, 0.0, 150_000.0)
     assert len(seconds._counts) <= 100_000
     assert max(seconds._counts) == 150_000
+
+
+def failing(*minutes: tuple[int, int]) -> Outages:
+    """Return counts of minutes with the given numbers of requests and server errors."""
+    outages = Outages()
+    for minute, (requests, failed) in enumerate(minutes):
+        for number in range(requests):
+            outages.add(60.0 * minute + 59.9 * number / requests, has_failed=number < failed)
+    return outages
+
+
+def test_the_worst_outage_is_the_period_with_most_server_errors() -> None:
+    """A minute of few errors between others is a part of it; a period of single errors is none."""
+    outages = failing((100, 0), (100, 40), (100, 3), (100, 50), (1_000, 2), (100, 30))
+    assert outages.worst() == Outage(begin_s=60, end_s=240, requests=300, failed=93)
+    assert failing((100, 5), (100, 5)).worst() is None
+
+
+def test_a_long_logs_last_outage_is_kept() -> None:
+    outages = Outages()
+    for minute in range(150_001):
+        outages.add(60.0 * minute, has_failed=minute in {0, 150_000})
+    assert outages.worst() == Outage(begin_s=9_000_000, end_s=9_000_060, requests=1, failed=1)
 
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])

@@ -1,0 +1,40 @@
+"""Outages in access logs: periods of minutes in which many requests got a server error.
+
+In a log of hours, an outage of minutes fails only a small share of all requests.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
+from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.access_log.sums import Outage
+
+_NOTICED_SHARE: Final = 0.1
+# If so many of a log's errors are in one period, the others are another matter.
+_NEARLY_ALL: Final = 0.9
+_SHORT: Final = 0.5
+
+
+def noticed_outage(log: LogSummary) -> Outage | None:
+    """Return the worst outage, if enough requests failed in it that users noticed."""
+    outage = log.outage
+    if outage is None or outage.failed < max(ENOUGH_REQUESTS, _NOTICED_SHARE * outage.requests):
+        return None
+    return outage
+
+
+def period(outage: Outage, log: LogSummary) -> str:
+    """Return when an outage was, in the log's time zone."""
+    zone = log.first_time.tzinfo if log.first_time is not None else UTC
+    begin, end = (datetime.fromtimestamp(second, zone) for second in (outage.begin_s, outage.end_s))
+    return f"between {begin:%Y-%m-%d %H:%M} and {end:%H:%M}"
+
+
+def short_period(errors: int, log: LogSummary) -> str:
+    """Return the period of nearly all server errors, if it is short compared with the log's; else an empty text."""
+    outage, first, last = log.outage, log.first_time, log.last_time
+    if outage is None or first is None or last is None or outage.failed < _NEARLY_ALL * errors:
+        return ""
+    is_short = outage.end_s - outage.begin_s <= _SHORT * (last - first).total_seconds()
+    return period(outage, log) if is_short else ""
