@@ -119,7 +119,7 @@ class Most:
 
 @contextmanager
 def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
-    """Sample the containers, and the engine's disk if it is on this machine, until the end of the block."""
+    """Sample the containers, and the engine's disk if it is on this machine, until the end of the context."""
     most, root = Most(), Path(client.info()["DockerRootDir"])
 
     def free() -> int:
