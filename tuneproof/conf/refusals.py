@@ -65,6 +65,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     for block in whole:
         yield from _repeated(block, version)
         yield from _twice(block)
+    yield from _removed(main, version)
     yield from wrong_forms([main])
     yield from zone_problems(main) if not configuration.is_fragment else ()
     yield from _unknown_pools(main) if configuration.is_whole else ()
@@ -103,6 +104,14 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
             if change.parameter and change.numbers[:2] > version[:2]:
                 later = (arg for arg in said.args if change.concerns([arg]))
                 yield from (problem_at(said, f'invalid parameter "{arg}"') for arg in later)
+
+
+def _removed(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the directives that a version no longer has; a finding with a patch reports ``ssl``."""
+    for said, block in main.everything():
+        rows = rows_of(said.name) if not TABLES & set(block.path) and said.name != "ssl" else ()
+        if rows and all(row.until and as_numbers(row.until) <= version for row in rows):
+            yield problem_at(said, f'unknown directive "{said.name}"')
 
 
 def _of_level(level: Block, version: tuple[int, ...], *, is_whole: bool) -> Iterator[Problem]:

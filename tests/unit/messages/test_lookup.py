@@ -20,6 +20,10 @@ from tuneproof.messages.rows import messages
         ("upstream_no_port", "upstream_no_port"),
         ("2026/11/26 09:00:01 [error] 1#1: *7 access forbidden by rule, client: 10.0.0.9", "forbidden_by_rule"),
         ('Nov 26 09:00:01 web nginx[7]: nginx: [emerg] unknown directive "foo" in /etc/a.conf:3', "unknown_directive"),
+        # Without nginx's place and level.
+        ("log format is not specified", "access_log_settings_conflict"),
+        ("missing closing parenthesis", "regex_invalid"),
+        ('invalid status "10m"', "value_invalid"),
         ("worker process 12 exited on signal 9", "worker_killed_9"),
         ("exited on signal 9", "worker_killed_9"),
         ("could not build server_names_hash", "hash_bucket"),
