@@ -32,7 +32,7 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.sweep import remove_dead_sessions
-from tuneproof.proof.inference.plan import FEWEST_BLOCKS
+from tuneproof.proof.depths import LOOKS, QUICK
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.matrix.pool import Part, Pile, calmer_than, noise_of
 from tuneproof.report.results.cells import Cell
@@ -248,7 +248,8 @@ def _looked_at(results: Results) -> set[str]:
     """Return the labs in an unfinished run that have had a look at their data."""
     journal = results.path.parent / "trials.jsonl"
     trials = map(json.loads, journal.read_text(encoding="utf-8").splitlines()) if journal.exists() else ()
-    return {trial["lab"] for trial in trials if trial["block"] >= FEWEST_BLOCKS}
+    first_look, *_ = LOOKS[results.options.get("depth", QUICK)]
+    return {trial["lab"] for trial in trials if trial["block"] >= first_look}
 
 
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:

@@ -17,6 +17,7 @@ from tuneproof.cli.engine_parts import Plan, folder_of
 from tuneproof.cli.engines import run_on
 from tuneproof.errors import BadInputError, EngineUnavailableError, LabError
 from tuneproof.lab.engine.named import EngineFacts
+from tuneproof.proof.depths import FULL, QUICK
 from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
@@ -42,6 +43,7 @@ class Farm:
     idle: set[str] = field(default_factory=set)  # shards without anything to do
     status: int = 0  # what pytest returns
     measured: int = 0  # blocks that a lost engine had measured
+    depth: str = QUICK
     cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
     did: list[tuple[str, Part]] = field(default_factory=list)
     images: list[object] = field(default_factory=list)  # the engines that got images, and then these images
@@ -57,7 +59,7 @@ class Farm:
         self.did.append((engine, part))
         if engine in self.cannot_begin:
             return 1
-        options = {**OPTIONS, "shard": part.shard, "shard_split": "ab"}
+        options = {**OPTIONS, "depth": self.depth, "shard": part.shard, "shard_split": "ab"}
         is_idle = part.shard in self.idle
         folder = plan.folder / folder_of(engine, part)
         writer = ResultsWriter.create(folder, host={} if is_idle else HOST, seed=plan.seed, options=options)
@@ -233,12 +235,15 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
     ) in messages
 
 
-@pytest.mark.parametrize(("measured", "verdict"), [(4, "holds"), (5, "unsupported")])
+@pytest.mark.parametrize(
+    ("depth", "measured", "verdict"),
+    [(QUICK, 4, "holds"), (QUICK, 5, "unsupported"), (FULL, 11, "holds"), (FULL, 12, "unsupported")],
+)
 def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
-    farm: Farm, shared: Shared, measured: int, verdict: str
+    farm: Farm, shared: Shared, depth: str, measured: int, verdict: str
 ) -> None:
     """Before the first look, no data has been examined, and another engine may start again."""
-    farm.lost, farm.measured = {"b"}, measured
+    farm.lost, farm.depth, farm.measured = {"b"}, depth, measured
     cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]
     assert (cells[f"claim_{begun}"].verdict, cells[f"claim_{begun}"].reason) == ("holds", "b")
