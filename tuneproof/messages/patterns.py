@@ -227,7 +227,13 @@ def find_one(text: str, level: str = "") -> Message | None:
     if (own := _decides(text, level)) is not None or level in {"", "debug"}:
         return own
     elsewhere = _decides(text, "")
-    return None if elsewhere is not None and _is_belittled(elsewhere, level) else elsewhere
+    is_wrong = elsewhere is not None and (_is_belittled(elsewhere, level) or _is_of_start(elsewhere, text))
+    return None if is_wrong else elsewhere
+
+
+def _is_of_start(row: Message, text: str) -> bool:
+    """Tell whether a row is about a start of nginx that fails, although the message is about a client."""
+    return row.levels == ("emerg",) and ", client: " in text
 
 
 def _is_belittled(row: Message, level: str) -> bool:

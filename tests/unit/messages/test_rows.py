@@ -81,6 +81,7 @@ def test_the_most_specific_row_is_found(text: str, level: str, row: str) -> None
         ("connect() failed (111: Connection refused)", "error"),
         ("We see that recv() failed (104: Connection reset by peer) while reading upstream", ""),
         ("value must be set", "error"),
+        ("socket() failed (5: Input/output error) while reading, client: 10.0.0.1, server: a", "alert"),
     ],
 )
 def test_text_that_only_resembles_a_message_has_no_row(text: str, level: str) -> None:
