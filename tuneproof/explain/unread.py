@@ -45,6 +45,9 @@ _OTHER_SERVERS: Final = (
 )
 _SOCKETS: Final = "ss -tanmi prints the sockets with their queues and limits"
 _PACKETS: Final = "a capture by tcpdump -w shows what happens to nginx's own packets"
+_MACHINE: Final = (
+    "figures for the whole machine (vmstat, sar ...): pidstat 1, or /proc/PID/schedstat twice, shows nginx's own"
+)
 _OTHERS: Final = (
     (
         r"^Active connections: \d+",
@@ -80,11 +83,17 @@ _OTHERS: Final = (
         r"^\S+[ \t]+(?:[AP]M[ \t]+)?(?:IFACE[ \t]+)?(?:active/s|atmptf/s|totsck|rxpck/s)|^# hostname;interval;",
         "sar's rates for the whole machine: nstat -az, run twice, prints the counters behind them; explain reads it",
     ),
-    (
-        r"^-*procs-* -+memory|^ *\d+ K total memory|^top - |^USER +PID +%CPU|^Linux \S+ \(\S+\)",
-        "figures for the whole machine (vmstat, top, sar): pidstat 1, or /proc/PID/schedstat twice, shows nginx's own",
-    ),
+    (r"^-*procs-* -+memory|^ *\d+ K total memory|^top - |^USER +PID +%CPU|^Linux \S+ \(\S+\)", _MACHINE),
+    (r"^-+total-(?:cpu-)?usage|^ *[\d:]+ up .*load average", _MACHINE),
     (r"^\s*Requests/sec:|^Requests +\[total|^\s*http_req_duration", "another load generator's report"),
+    (
+        r"^cpu=\d+\s+(?:found|searched)=",
+        "the counters of conntrack -S: if drop grows between two readings, packets are lost; dmesg -T shows why",
+    ),
+    (
+        r"^CONTAINER ID +NAME +CPU %|^NAME +CPU\(cores\)",
+        "the CPU and memory of containers: pidstat 1 shows whether one of nginx's workers uses a whole CPU",
+    ),
     (r"^(?:tcp|udp) +\d+ .*\bsrc=\S+ dst=", f"the kernel's connection tracking: {_SOCKETS}"),
     (
         r"^\d+: \S+: <[A-Z_,]+>|^Kernel Interface table|^Iface +MTU +RX-OK",

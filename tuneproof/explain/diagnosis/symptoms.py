@@ -115,7 +115,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     changes = CounterChanges(evidence)
     for name, *what in _SINCE_BOOT:
         ever = changes.ever(name)
-        if ever is not None and ever.number:
+        if ever is not None and ever.number and not changes.was_ever_rare(ever.number):
             text = (
                 f"{count(ever.number, *what)} {ever.since} ({name.partition('.')[2]}); take two readings to see when."
             )

@@ -98,6 +98,9 @@ def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
 
 
 OVERFLOWS: Final = "TcpExt.ListenOverflows"
+OPENED: Final = "Tcp.PassiveOpens"
+RESENT: Final = established(retransmits=(0, 4), data_segments=100)
+ELSEWHERE: Final = SocketAddress(host="10.0.0.2", port=40_001)
 FIVE, NINE = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
 # Only the increment of the step with the decrease is unknown.
 RESTARTED: Final = readings(
@@ -108,6 +111,15 @@ CASES: Final[Rows] = {
     # Retransmissions and reported gaps show loss; a host's counters do so only if it serves nothing else.
     path_loss.assess: [
         *ALIKE,
+        # In ss, retransmissions of whole connections show no time, and no loss by themselves.
+        row(
+            "sockets that retransmitted",
+            POSSIBLE,
+            "for 1: 40 of 2000 data segments were retransmitted (2 %), in 10 of 20 open connections (ss).",
+            table(listening(), *[RESENT] * 10, *[replace(RESENT, retransmits=(0, 0))] * 10),
+        ),
+        row("two sockets that retransmitted", NOT_SEEN, table(*[replace(RESENT, retransmits=(0, 10))] * 2)),
+        row("other sockets that retransmitted", NOT_SEEN, table(listening(), *[replace(RESENT, local=ELSEWHERE)] * 20)),
         # Loss explains a complaint if the share's lower limit is 1 %; less loss slows only long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
@@ -287,6 +299,9 @@ CASES: Final[Rows] = {
             *((each,) for each in readings({}, {OVERFLOWS: 12})),
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({OVERFLOWS: 12})),
+        row("few since boot", RARE, readings({OVERFLOWS: 12, OPENED: 12_001})),
+        row("few connections since boot", POSSIBLE, readings({OVERFLOWS: 12, OPENED: 12_000})),
+        row("an incident since boot", POSSIBLE, readings({OVERFLOWS: 20, OPENED: 2_000_000})),
         # Files may be in the wrong order, and two tools may have read the counters at the same moment.
         row("backwards", POSSIBLE, "for 1: 5 packets met a full accept queue since boot", (NINE,), (FIVE,)),
         row(
