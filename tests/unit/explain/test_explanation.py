@@ -125,6 +125,18 @@ def test_a_containers_output_is_read_as_both_logs(tmp_path: Path) -> None:
     assert (alone.kind, alone.warnings, figure(alone, "messages")) == (Kind.ERROR_LOG, (), 6)
 
 
+def test_lines_of_the_controller_of_ingress_nginx_are_no_unread_requests(tmp_path: Path) -> None:
+    reload = (
+        'I1120 09:00:00.123456       7 controller.go:190] "Configuration changes detected, backend reload required"\n'
+    )
+    plain = f"{COMBINED}\n{reload}" * 20
+    for text in (plain, "".join(f"[pod/ingress-nginx-7d5b/controller] {line}\n" for line in plain.splitlines())):
+        (found,) = explained(tmp_path, {"controller.log": text}).found
+        assert found.warnings == ()
+        (log,) = found.evidence.access_logs
+        assert (log.content.requests, log.content.unmatched_lines) == (20, 0)
+
+
 def test_lines_in_another_format_are_reported_with_samples(tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"log": f"{COMBINED}\nnginx: worker exited\n{COMBINED}\n"}).found
     assert figure(found, "requests") == 2

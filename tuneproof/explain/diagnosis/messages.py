@@ -10,7 +10,7 @@ from typing import Final
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.diagnosis.particulars import applied
-from tuneproof.explain.diagnosis.signs.outages import noticed_outage
+from tuneproof.explain.diagnosis.signs.outages import noticed
 from tuneproof.explain.diagnosis.thresholds import LOGGED_WITHIN, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.error_log import time_of
@@ -130,7 +130,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
     covering = [log.content for log in evidence.access_logs if _covers(log.content, evidence)]
     statuses = sum((Counter(log.status_counts) for log in covering), Counter[int]())
     requests = sum(log.requests for log in covering) or None
-    in_outage = sum(outage.failed for log in covering if (outage := noticed_outage(log)) is not None)
+    in_outage = sum(outage.failed for log in covering if (outage := noticed(log.outage)) is not None)
     copies = _copies(evidence)
     found = {
         row: replace(_finding(messages()[row], counts, statuses, requests, copies=copies[row]), in_outage=in_outage)

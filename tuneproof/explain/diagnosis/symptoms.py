@@ -16,7 +16,7 @@ from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.cpu_waits import starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
-from tuneproof.explain.diagnosis.signs.outages import noticed_outage, period, short_period
+from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period
 from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
@@ -27,6 +27,8 @@ from tuneproof.wording import count, seconds, share
 
 # From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
+# Long polls wait on purpose; if most requests of a log are fast, they are rarely so many, even at night.
+SLOW_SHARE: Final = 0.25
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1
 # On a fast network, a slow response takes this many times the handshake.
@@ -103,7 +105,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=(log.name,))
         for text in _rejections(log.content):
             yield Reason(text=text, files=(log.name,), would_decide=_WHO_REJECTS)
-    yield from departures(evidence)
+    yield from _departures(evidence)
     yield from _of_event_loops(evidence)
     for wait in starved_workers(evidence):
         yield Reason(text=wait.text, files=(wait.file,), would_decide=_WHO_RUNS)
@@ -128,9 +130,19 @@ def _server_errors(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
         when = f", nearly all {at}" if (at := short_period(errors, log)) else ""
         yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){when}{why}."
-    elif (outage := noticed_outage(log)) is not None:
+    elif (outage := noticed(log.outage)) is not None:
         failed = f"{outage.failed} of {outage.requests} requests got a server error"
         yield f"{failed} ({share(outage.failed / outage.requests)}) {period(outage, log)}{why}."
+
+
+def _departures(evidence: EvidenceSet) -> Iterator[Reason]:
+    left = departures(evidence)
+    yield from left
+    for log in evidence.access_logs:
+        gone = noticed(log.content.abandonment)
+        if gone is not None and not any(log.name in reason.files for reason in left):
+            text = f"{gone.failed} of {gone.requests} requests were abandoned (499) {period(gone, log.content)}."
+            yield Reason(text=text, files=(log.name,))
 
 
 def _of_log(log: LogSummary) -> Iterator[str]:
@@ -142,6 +154,9 @@ def _of_log(log: LogSummary) -> Iterator[str]:
         if begun is not None and _has_most(begun, times) and begun.p90 < PROMPT_SHARE * times.p90:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
         yield f"{text}."
+    elif (slow := noticed(log.slowness, SLOW_SHARE)) is not None:
+        text = f"{slow.failed} of {slow.requests} requests waited {seconds(SLOW_S)} or longer for an upstream"
+        yield f"{text} {period(slow, log)}."
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
         text = f"{short} responses with status 200 are shorter than most for their URI"
         yield f"{text}: cut short, or other versions of it."

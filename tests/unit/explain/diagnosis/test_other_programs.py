@@ -46,6 +46,7 @@ def other(port: int, **values: Any) -> ServiceSummary:
     return service(Endpoint(address="10.0.0.2", port=port), **{"requests": 0, "response_s": None, **values})
 
 
+HOUR: Final = Outage(begin_s=1_795_168_800, end_s=1_795_172_400, requests=0, failed=0)
 SCANNED = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in (23, 3389)]
 # ssh with high loss, DNS over TCP, and a metadata service that does not exist.
 OTHERS = [
@@ -375,6 +376,27 @@ def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:
     assert "between" not in symptom.text
     few = replace(failed["outage"], failed=19)
     assert diagnose(seen(log(**{**failed, "status_counts": {200: 1981, 504: 19}, "outage": few}))).symptoms == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            {"abandonment": replace(HOUR, requests=100, failed=20)},
+            "20 of 100 requests were abandoned (499) between 2026-11-20 10:00 and 11:00.",
+        ),
+        ({"abandonment": replace(HOUR, requests=201, failed=20)}, ""),
+        (
+            {"slowness": replace(HOUR, requests=100, failed=25)},
+            "25 of 100 requests waited 1 s or longer for an upstream between 2026-11-20 10:00 and 11:00.",
+        ),
+        ({"slowness": replace(HOUR, requests=101, failed=25)}, ""),
+    ],
+)
+def test_an_outage_of_minutes_is_a_symptom_of_a_log_of_hours(values: Mapping[str, Outage], expected: str) -> None:
+    found = diagnose(seen(log(requests=100_000, **values)))
+    assert [each.text for each in found.symptoms] == ([expected] if expected else [])
+    assert found.healthy != bool(expected)
 
 
 def test_a_few_slow_requests_without_an_answer_are_a_symptom() -> None:

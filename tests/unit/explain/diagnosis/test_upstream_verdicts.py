@@ -116,6 +116,23 @@ CASES: Final[Rows] = {
                 ("19 requests", spread(3.0, count=19), NOT_SEEN),
             )
         ),
+        row(
+            "p99 of a second by the log",
+            POSSIBLE,
+            "for 1: one answer in a hundred takes the backend 1 s or longer, if its worker noticed in time.",
+            log(header_minus_connect_s=spread(0.01, 1.0, slow_share=0.02, count=300)),
+        ),
+        row(
+            "p99 of 299 answers by the log",
+            NOT_SEEN,
+            log(header_minus_connect_s=spread(0.01, 1.0, slow_share=0.02, count=299)),
+        ),
+        row(
+            "distant by the log",
+            POSSIBLE,
+            "against 1: Each new connection to it takes 60 ms or longer: it is far away,",
+            log(header_minus_connect_s=SLOW, server_connects=(connects(7, spread(0.06)),)),
+        ),
         # Logs with $upstream_response_time alone, such as ingress-nginx's.
         *(
             row(name, verdict, log(header_minus_connect_s=None, small_response_s=times))

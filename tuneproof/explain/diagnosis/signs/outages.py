@@ -1,4 +1,4 @@
-"""Outages in access logs: periods of minutes in which many requests got a server error.
+"""Outages in access logs: periods of minutes in which many requests failed.
 
 In a log of hours, an outage of minutes fails only a small share of all requests.
 """
@@ -10,18 +10,16 @@ from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.access_log.sums import Outage
 
-_NOTICED_SHARE: Final = 0.1
+NOTICED_SHARE: Final = 0.1
+"""The share of requests that fail in an outage that users notice."""
 # If so many of a log's errors are in one period, the others are another matter.
 _NEARLY_ALL: Final = 0.9
 _SHORT: Final = 0.5
 
 
-def noticed_outage(log: LogSummary) -> Outage | None:
-    """Return the worst outage, if enough requests failed in it that users noticed."""
-    outage = log.outage
-    if outage is None or outage.failed < max(ENOUGH_REQUESTS, _NOTICED_SHARE * outage.requests):
-        return None
-    return outage
+def noticed(outage: Outage | None, share: float = NOTICED_SHARE) -> Outage | None:
+    """Return an outage if enough requests failed in it that users noticed."""
+    return outage if outage is not None and outage.failed >= max(ENOUGH_REQUESTS, share * outage.requests) else None
 
 
 def period(outage: Outage, log: LogSummary) -> str:

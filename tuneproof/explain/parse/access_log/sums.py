@@ -104,22 +104,22 @@ class Seconds:
 
 _MINUTE_S: Final = 60
 _MOST_MINUTES: Final = 100_000  # more than two months
-# A period with a larger share of server errors is an outage.
+# A period with a larger share of failures is an outage.
 _OUTAGE_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outage:
-    """The period of whole minutes with the most server errors beyond one request in twenty."""
+    """The period of whole minutes with the most failures beyond one request in twenty."""
 
     begin_s: int  # in seconds since 1970-01-01 UTC, as its end
     end_s: int
     requests: int
-    failed: int  # how many of them got a server error
+    failed: int  # how many of them failed
 
 
 class Outages:
-    """Counts server errors by minute. Beyond 100 000 minutes, the earlier half is dropped."""
+    """Counts failures of one kind by minute. Beyond 100 000 minutes, the earlier half is dropped."""
 
     def __init__(self) -> None:
         self._minutes: dict[int, tuple[int, int]] = {}

@@ -301,6 +301,24 @@ def test_the_worst_outage_is_the_period_with_most_server_errors() -> None:
     assert failing((100, 5), (100, 5)).worst() is None
 
 
+def test_each_kind_of_failure_has_its_outage() -> None:
+    """Monitors may leave early, and an upstream's time counts up to its response's header."""
+    kinds = {"outage": (504, 0.2), "abandonment": (499, 0.2), "slowness": (200, 1.0)}
+    for kind, (status, header_s) in kinds.items():
+        record = LogRecord(
+            time_s=600.0,
+            time=datetime(1970, 1, 1, 0, 10, tzinfo=UTC),
+            status=status,
+            upstream_header_time_s=(0.0, header_s),
+        )
+        found = summarise([record], format_name="own")
+        assert {name for name in kinds if getattr(found, name) is not None} == {kind}
+    probe = LogRecord(
+        time_s=600.0, time=datetime(1970, 1, 1, 0, 10, tzinfo=UTC), status=499, request="GET /healthz HTTP/1.1"
+    )
+    assert summarise([probe], format_name="own").abandonment is None
+
+
 def test_a_long_logs_last_outage_is_kept() -> None:
     outages = Outages()
     for minute in range(150_001):
