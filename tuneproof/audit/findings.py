@@ -158,7 +158,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
                     }
                 }
             ],
-            "partialFingerprints": {_IDENTITY: hashlib.sha256("\0".join(one.identity).encode()).hexdigest()},
+            "partialFingerprints": {_IDENTITY: _digest("\0".join(one.identity))},
         }
         if has_baseline:
             result["baselineState"] = "new" if one.is_new else "unchanged"
@@ -169,6 +169,11 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
     }
+
+
+def _digest(text: str) -> str:
+    # A file that is not UTF-8 has lone surrogates.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def annotations(audit: Audit, found: Sequence[Finding], *, below: PurePath) -> Iterator[str]:

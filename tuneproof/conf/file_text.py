@@ -9,8 +9,8 @@ from tuneproof.wording import without_escapes
 BYTE_ORDER_MARK: Final = "\ufeff"
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 # C0 and C1 characters, except those that `script`, pagers, editors and Windows-1252 leave in a text.
@@ -22,9 +22,9 @@ _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 
 def decode(raw: bytes) -> str:
-    """Return bytes as text; anything but UTF-8 is read as Latin-1, since nginx accepts any bytes.
+    """Return bytes as text; those that are not UTF-8 become lone surrogates, from which patches get the bytes back.
 
-    ``raw``: The file. A byte order mark determines its encoding; UTF-8's stays, since nginx reads it as text. UTF-16 is
+    ``raw``: The file. A byte order mark determines its encoding and stays, since nginx reads it as text. UTF-16 is
     recognised even without one.
     """
     for mark, encoding in _BOMS:
@@ -35,10 +35,7 @@ def decode(raw: bytes) -> str:
         return raw.decode("utf-16-le", errors="replace")
     if len(raw) > 1 and not raw[0] and raw[1]:
         return raw.decode("utf-16-be", errors="replace")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+    return raw.decode("utf-8", errors="surrogateescape")
 
 
 def is_binary(text: str) -> bool:

@@ -125,7 +125,7 @@ def _parsed(written: str) -> tuple[str, range] | None:
         path = written[5:]
         if not path:
             raise _UrlError("no path in the unix domain socket")
-        if len(path.encode()) > _MAX_PATH_BYTES:
+        if len(path.encode(errors="surrogateescape")) > _MAX_PATH_BYTES:
             raise _UrlError("too long path in the unix domain socket")
         return path, range(1)
     if written.startswith("["):

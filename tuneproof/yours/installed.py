@@ -36,7 +36,7 @@ class Installed:
         """Return contents by path, without byte order marks, which may be only in this copy."""
         read = {self.paths[name]: text.removeprefix(BYTE_ORDER_MARK) for name, text in texts.items()}
         found = {path: text.encode("utf-8", errors="surrogateescape") for path, text in read.items()}
-        return {**found, self.main: self.wrapper.encode()} if self.wrapper else found
+        return {**found, self.main: self.wrapper.encode(errors="surrogateescape")} if self.wrapper else found
 
 
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:

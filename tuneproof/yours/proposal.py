@@ -458,7 +458,7 @@ class _Proposer:
                 served=served,
                 sockets=self._peers.sockets,
                 modules=[used.module.file for used in self._modules if not used.is_loaded],
-            ).encode(),
+            ).encode("utf-8", errors="surrogateescape"),
             **{path: ours[name] for path, name in self._needs.made.items() if name in ours},
         }
         peers = self._peers

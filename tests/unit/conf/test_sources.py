@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import json
 import os
 import sys
 import threading
@@ -13,11 +14,15 @@ from types import ModuleType
 import pytest
 
 from tuneproof.audit.auditing import NEWEST, Audit, audit
+from tuneproof.audit.document import document
+from tuneproof.audit.findings import annotations, findings, sarif
+from tuneproof.audit.render import render
 from tuneproof.conf import sources, tree
-from tuneproof.conf.file_text import decode, without_terminal
+from tuneproof.conf.file_text import without_terminal
 from tuneproof.conf.sources import open_source
 from tuneproof.conf.tree import read_configuration
 from tuneproof.errors import BadInputError
+from tuneproof.user_files import write_text
 
 TEXT = 'events {}\nhttp { server { listen 8080; server_name "a"; } }\n'
 DUMP = """\
@@ -82,9 +87,23 @@ def test_a_byte_order_mark_before_a_dump_is_not_reported(tmp_path: Path) -> None
     assert [one.claim for one in found.advice if "byte_order" in one.claim] == []
 
 
-def test_latin_1_is_recognised() -> None:
-    """Each byte is a character, and no byte is lost."""
-    assert decode(b"caf\xe9") == "café"
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_patch_has_the_bytes_of_the_file(tmp_path: Path, encoding: str) -> None:
+    """Other programs apply it only if the lines around a change are the same."""
+    line = "# für müde Köche\n".encode(encoding)
+    found = of_bytes(tmp_path, b"events {}\nhttp {\n    tcp_nodelay on;\n" + line + b"}\n")
+    write_text(tmp_path / "patch", found.whole_patch())
+    assert b"-    tcp_nodelay on;\n " + line in (tmp_path / "patch").read_bytes()
+
+
+def test_every_output_of_an_audit_can_be_written_for_a_file_in_latin_1(tmp_path: Path) -> None:
+    location = "location /ä { proxy_pass http://10.0.0.1; root ä; root ö; }"
+    text = f"events {{}}\nhttp {{ error_log off; server {{ listen unix:/ä; server_name ä; {location} }} }}\n"
+    found = of_bytes(tmp_path, text.encode("latin-1"))
+    ours = findings(found)
+    written = [render(found, width=100), json.dumps(document(found)), *annotations(found, ours, below=tmp_path)]
+    written.append(json.dumps(sarif(found, ours, has_baseline=False, below=tmp_path)))
+    assert "".join(written).encode()
 
 
 OK = "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok"

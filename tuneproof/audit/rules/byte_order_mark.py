@@ -14,8 +14,8 @@ NAME: Final = DOCUMENTED
 RANK: Final = 9
 CLAIM: Final = "byte_order_mark_is_part_of_a_word"
 _WHY: Final = (
-    "this file begins with a byte order mark (UTF-8 with BOM). Unless an editor added it to this copy only, nginx does "
-    "not start: unknown directive. Save the file as UTF-8 without BOM"
+    "this file begins with a byte order mark (UTF-8 with BOM, or UTF-16). Unless an editor added it to this copy only, "
+    "nginx does not start: unknown directive. Save the file as UTF-8 without BOM"
 )
 
 
@@ -34,7 +34,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
                 why=_WHY,
                 breaks=True,
                 source="https://github.com/nginx/nginx/blob/master/src/core/ngx_conf_file.c",
-                check="head -c 3 FILE | od -c, on nginx's machine: 357 273 277 is the mark",
+                check="head -c 3 FILE | od -c, on nginx's machine: 357 273 277, 377 376 or 376 377 is the mark",
             )
 
 
