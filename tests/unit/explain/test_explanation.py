@@ -125,6 +125,35 @@ def test_a_containers_output_is_read_as_both_logs(tmp_path: Path) -> None:
     assert (alone.kind, alone.warnings, figure(alone, "messages")) == (Kind.ERROR_LOG, (), 6)
 
 
+COMPOSED = "".join(f"nginx-{n}  | {COMBINED}\napp-1    | {COMBINED}\n" for n in (1, 2) * 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "requests", "warning"),
+    [
+        (COMPOSED, 20, "requests in the lines of app are left out: that is not nginx"),
+        (
+            COMPOSED.replace("nginx", "\x1b[36mnginx"),
+            20,
+            "requests in the lines of app are left out: that is not nginx",
+        ),
+        (
+            COMPOSED.replace("nginx", "proxy"),
+            40,
+            "its requests are from proxy and app: if nginx and the application log the same requests, they count twice",
+        ),
+        (COMPOSED.replace("nginx", "app"), 40, ""),
+    ],
+    ids=["nginx", "colours", "unknown", "replicas"],
+)
+def test_requests_that_an_application_logs_as_well_do_not_count_twice(
+    text: str, requests: int, warning: str, tmp_path: Path
+) -> None:
+    (found,) = explained(tmp_path, {"compose.log": text}).found
+    assert figure(found, "requests") == requests
+    assert found.warnings == ((warning,) if warning else ())
+
+
 def test_lines_of_the_controller_of_ingress_nginx_are_no_unread_requests(tmp_path: Path) -> None:
     reload = (
         'I1120 09:00:00.123456       7 controller.go:190] "Configuration changes detected, backend reload required"\n'

@@ -28,6 +28,7 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.NO_PORT: ("upstream_no_port",),
     Cause.KEPT_CONNECTION_CLOSED: ("upstream_closed_early", "upstream_reset"),
     Cause.NO_LIVE_UPSTREAM: ("no_live_upstreams",),
+    Cause.ACCEPT_QUEUE_OVERFLOW: ("files_accept", "files_system"),
     Cause.SYN_QUEUE_DROP: ("upstream_connect_timeout",),
     Cause.BACKEND_SLOW: ("upstream_header_timeout", "upstream_body_timeout"),
     Cause.CLIENT_GONE: ("client_closed_waiting",),

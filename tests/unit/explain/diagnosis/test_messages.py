@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.canned_evidence import grown, seen, spread
+from tests.support.canned_evidence import grown, listening, seen, spread, table
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import Cause
@@ -199,6 +199,16 @@ def test_reused_connections_are_a_consequence_of_too_few_worker_connections() ->
     words = "1024 worker_connections are not enough"
     (finding,) = found(written(f"[alert] 7#7: {words}", f"[warn] 7#7: {words}, reusing connections")).problems
     assert (finding.row.id, finding.consequences[0].row.id) == ("worker_connections", "worker_connections_reused")
+
+
+def test_a_full_accept_queue_follows_from_a_lack_of_file_descriptors() -> None:
+    full = seen(table(replace(listening(), recv_queue=600)))
+    given = replace(
+        full, error_logs=evidence(written(*["[crit] 7#7: accept4() failed (24: Too many open files)"] * 3)).error_logs
+    )
+    findings = message_findings(given)
+    assert headline(diagnose(given), findings) == "FOUND: nginx has no file descriptor left for new clients"
+    assert any(row.text.startswith("600 connections wait") for row in rows(diagnose(given), findings))
 
 
 def test_a_cause_from_other_evidence_comes_before_the_messages() -> None:
