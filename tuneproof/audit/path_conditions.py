@@ -15,7 +15,8 @@ _CONSTANT: Final = re.compile(r"(?!(?:[^/]*://)?unix:[^:]*$)(?:[^/]*://)?([^/]*)
 _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
 # The path, without arguments.
 _PATH: Final = re.compile(r"(?:[^/]*://)?+(?:unix:[^:]*:|(?!unix:)[^/?]*)(/[^?]*)")
-_CAPTURE: Final = re.compile(r"\$(\d)")
+_CAPTURE: Final = re.compile(r"\$\{?(\d|[A-Za-z_]\w*)")
+_GROUP_NAME: Final = re.compile(r"\?P?[<'](\w+)[>']")
 _PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\(\?(?!P?<\w|'\w)|[()]", re.DOTALL)
 # Finds a dot or a negated class, which match a space.
 _WIDE: Final = re.compile(r"(?:\\.|\[(?!\^)\]?(?:\\.|[^\]])*\]|[^.\[])*(?:\.|\[\^)", re.DOTALL)
@@ -75,12 +76,14 @@ def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
         return ""
     path = _PATH.match(value)
     groups = _groups(location.args[-1])
-    numbers = map(int, _CAPTURE.findall(path[1])) if path else ()
-    return next((f"${one}" for one in numbers if 0 < one <= len(groups) and _WIDE.match(groups[one - 1])), "")
+    names = {str(at): group for at, group in enumerate(groups, start=1)}
+    names |= {name[1]: group for group in groups if (name := _GROUP_NAME.match(group))}
+    used = _CAPTURE.findall(path[1]) if path else ()
+    return next((f"${one}" for one in used if one in names and _WIDE.match(names[one])), "")
 
 
 def _groups(regex: str) -> list[str]:
-    """Return the text of each group with a number, in order."""
+    """Return the text of each group with a number, in order; it begins with the group's name, if there is one."""
     found: list[str] = []
     is_open: list[tuple[int, int | None]] = []
     for part in _PART.finditer(regex):
