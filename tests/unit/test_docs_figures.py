@@ -40,9 +40,10 @@ def test_the_pages_contain_the_confidence_levels_of_the_depths() -> None:
     verdicts, method = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("verdicts.md", "method.md"))
     quick, full = LOOKS[QUICK], LOOKS[FULL]
     further = (*quick, quick[-1] + 6)
-    shares = [level_of_shares(*plan) for plan in ((quick, 0.5), ((13, 26), 0.75), ((33, 60), 0.9))]
-    levels = [level_of_medians(quick), level_of_medians(further), level_of_medians(full), *shares]
-    assert [share(level) for level in levels] == ["91.8 %", "90 %", "90.9 %", "95.9 %", "94.7 %", "92.8 %"]
+    plans = (quick, 0.5), (full, 0.5), ((7, 14), 0.75), (full, 0.75), ((13, 26), 0.75), ((33, 60), 0.9)
+    shares = [level_of_shares(*plan) for plan in plans]
+    levels = [level_of_medians(quick), level_of_medians(further), level_of_medians(full), min(shares), max(shares)]
+    assert [share(level) for level in levels] == ["91.8 %", "90 %", "90.9 %", "92.8 %", "95.9 %"]
     assert [level for level in map(share, levels) if level not in verdicts] == []
     assert share(levels[0]) in method
 
