@@ -84,7 +84,7 @@ _OTHERS: Final = (
         "sar's rates for the whole machine: nstat -az, run twice, prints the counters behind them; explain reads it",
     ),
     (r"^-*procs-* -+memory|^ *\d+ K total memory|^top - |^USER +PID +%CPU|^Linux \S+ \(\S+\)", _MACHINE),
-    (r"^-+total-(?:cpu-)?usage|^ *[\d:]+ up .*load average", _MACHINE),
+    (r"^-+total-(?:cpu-)?usage|^ *[\d:]+ up .*load average|^Mem: \d+K used", _MACHINE),
     (r"^\s*Requests/sec:|^Requests +\[total|^\s*http_req_duration", "another load generator's report"),
     (
         r"^cpu=\d+\s+(?:found|searched)=",

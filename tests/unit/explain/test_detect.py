@@ -26,6 +26,14 @@ def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
         assert kind_of(f"Fri Nov 20 18:59:05 UTC 2026\n{SAMPLES[kind]}") == kind
 
 
+def test_the_processes_of_ps_are_of_the_same_kind_as_those_of_top() -> None:
+    header = "USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND"
+    assert (
+        kind_of(f"{header}\nwww-data    1201 99.0  0.2  14000 21000 ?        R    Nov01  90:11 nginx: worker\n")
+        == Kind.TOP
+    )
+
+
 @pytest.mark.parametrize(
     "magic", ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"], ids=["le", "be", "le-ns", "be-ns", "ng"]
 )

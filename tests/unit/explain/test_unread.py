@@ -86,6 +86,7 @@ def test_with_a_given_format_the_error_for_another_programs_log_concerns_the_for
         ("cpu=0   \tfound=8123 invalid=91231 insert=0 insert_failed=812 drop=812\n", "the counters of conntrack -S"),
         ("CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT\n", "the CPU and memory of containers"),
         ("NAME            CPU(cores)   MEMORY(bytes)\nnginx-1   998m   120Mi\n", "the CPU and memory of containers"),
+        ("Mem: 1911000K used, 120000K free, 1200K shrd, 200K buff, 90000K cached\n", "vmstat, sar ..."),
         ("#kernel\n", "nstat without a counter"),
         ("[70013.442120] br0: port 1(veth1) entered disabled state\n", "kernel messages, none of which"),
         ("nr_periods 9\nnr_throttled 5\nthrottled_time 7\n", "a cgroup's cpu.stat: if nr_throttled grows"),

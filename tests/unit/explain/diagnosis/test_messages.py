@@ -10,6 +10,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.diagnosis.messages import ENOUGH_MESSAGES, Messages, message_findings
 from tuneproof.explain.diagnosis.render import headline, rows
+from tuneproof.explain.diagnosis.render import to_json as document_of
 from tuneproof.explain.diagnosis.render_messages import answer, details, to_json
 from tuneproof.explain.parse import error_log
 from tuneproof.explain.parse.access_log.known import COMBINED
@@ -209,6 +210,16 @@ def test_a_full_accept_queue_follows_from_a_lack_of_file_descriptors() -> None:
     findings = message_findings(given)
     assert headline(diagnose(given), findings) == "FOUND: nginx has no file descriptor left for new clients"
     assert any(row.text.startswith("600 connections wait") for row in rows(diagnose(given), findings))
+
+
+def test_a_message_that_cannot_be_explained_is_no_good_news() -> None:
+    healthy = replace(requests(200, 0), request_time_s=spread(0.01))
+    given = evidence(written("[crit] 7#7: an unheard-of fault"), healthy)
+    assert diagnose(given).healthy
+    assert headline(diagnose(given), message_findings(given)) == (
+        "No problem found in these files, but 1 message at level error or above cannot be explained."
+    )
+    assert not document_of(diagnose(given), message_findings(given))["healthy"]
 
 
 def test_a_cause_from_other_evidence_comes_before_the_messages() -> None:

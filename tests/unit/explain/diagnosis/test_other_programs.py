@@ -391,6 +391,7 @@ def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:
             "25 of 100 requests waited 1 s or longer for an upstream between 2026-11-20 10:00 and 11:00.",
         ),
         ({"slowness": replace(HOUR, requests=101, failed=25)}, ""),
+        ({"outage": replace(HOUR, requests=100, failed=90, is_of_one_client=True)}, ""),
     ],
 )
 def test_an_outage_of_minutes_is_a_symptom_of_a_log_of_hours(values: Mapping[str, Outage], expected: str) -> None:

@@ -106,6 +106,7 @@ _MINUTE_S: Final = 60
 _MOST_MINUTES: Final = 100_000  # more than two months
 # A period with a larger share of failures is an outage.
 _OUTAGE_SHARE: Final = 0.05
+_TWO: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,19 +117,47 @@ class Outage:
     end_s: int
     requests: int
     failed: int  # how many of them failed
+    is_of_one_client: bool = False  # whether these are all from one client of several
+
+
+class _Minute:
+    __slots__ = ("clients", "failed", "failing", "requests")
+
+    def __init__(self) -> None:
+        self.requests = self.failed = 0
+        # Up to two clients, and up to two of those with failures.
+        self.clients: set[str | None] = set()
+        self.failing: set[str | None] = set()
+
+    def add(self, client: str | None, *, has_failed: bool) -> None:
+        self.requests += 1
+        if len(self.clients) < _TWO:
+            self.clients.add(client)
+        if has_failed:
+            self.failed += 1
+            if len(self.failing) < _TWO:
+                self.failing.add(client)
+
+    def extend(self, other: "_Minute") -> None:
+        self.requests += other.requests
+        self.failed += other.failed
+        self.clients |= other.clients
+        self.failing |= other.failing
 
 
 class Outages:
     """Counts failures of one kind by minute. Beyond 100 000 minutes, the earlier half is dropped."""
 
     def __init__(self) -> None:
-        self._minutes: dict[int, tuple[int, int]] = {}
+        self._minutes: dict[int, _Minute] = {}
 
-    def add(self, time_s: float, *, has_failed: bool) -> None:
+    def add(self, time_s: float, *, has_failed: bool, client: str | None = None) -> None:
         """Add a request by the time of its end, in seconds since 1970-01-01 UTC."""
-        minute = int(time_s // _MINUTE_S)
-        requests, failed = self._minutes.get(minute, (0, 0))
-        self._minutes[minute] = (requests + 1, failed + has_failed)
+        at = int(time_s // _MINUTE_S)
+        minute = self._minutes.get(at)
+        if minute is None:
+            minute = self._minutes[at] = _Minute()
+        minute.add(client, has_failed=has_failed)
         if len(self._minutes) > _MOST_MINUTES:
             self._minutes = dict(sorted(self._minutes.items())[_MOST_MINUTES // 2 :])
 
@@ -136,15 +165,21 @@ class Outages:
         """Return the worst outage; None without one."""
         best: Outage | None = None
         most = beyond = 0.0
-        begin = all_requests = all_failed = 0
-        for minute, (requests, failed) in sorted(self._minutes.items()):
+        begin, period = 0, _Minute()
+        for at, minute in sorted(self._minutes.items()):
             if beyond <= 0:
-                begin, beyond, all_requests, all_failed = minute, 0.0, 0, 0
-            beyond += failed - _OUTAGE_SHARE * requests
-            all_requests, all_failed = all_requests + requests, all_failed + failed
+                begin, beyond, period = at, 0.0, _Minute()
+            beyond += minute.failed - _OUTAGE_SHARE * minute.requests
+            period.extend(minute)
             if beyond > most:
-                most, end_s = beyond, (minute + 1) * _MINUTE_S
-                best = Outage(begin_s=begin * _MINUTE_S, end_s=end_s, requests=all_requests, failed=all_failed)
+                most = beyond
+                best = Outage(
+                    begin_s=begin * _MINUTE_S,
+                    end_s=(at + 1) * _MINUTE_S,
+                    requests=period.requests,
+                    failed=period.failed,
+                    is_of_one_client=len(period.failing) == 1 and len(period.clients) > 1,
+                )
         return best
 
 

@@ -301,6 +301,17 @@ def test_the_worst_outage_is_the_period_with_most_server_errors() -> None:
     assert failing((100, 5), (100, 5)).worst() is None
 
 
+@pytest.mark.parametrize(("failing", "other", "is_one"), [("a", "b", True), ("a", "a", False), ("b", "b", False)])
+def test_an_outage_of_one_client_is_marked_if_there_are_others(failing: str, other: str, *, is_one: bool) -> None:
+    """Behind a balancer, all clients may have its address."""
+    outages = Outages()
+    for at in range(120):
+        outages.add(float(at), has_failed=at % 2 == 0, client=("a" if at % 4 else failing) if at % 2 == 0 else other)
+    outage = outages.worst()
+    assert outage is not None
+    assert outage.is_of_one_client == is_one
+
+
 def test_each_kind_of_failure_has_its_outage() -> None:
     """Monitors may leave early, and an upstream's time counts up to its response's header."""
     kinds = {"outage": (504, 0.2), "abandonment": (499, 0.2), "slowness": (200, 1.0)}

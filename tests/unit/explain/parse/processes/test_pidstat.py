@@ -67,6 +67,15 @@ def test_top_shows_each_processs_share_of_a_cpu() -> None:
     assert not found.unmatched_lines
 
 
+def test_ps_shows_each_processs_share_of_a_cpu_since_its_start() -> None:
+    found = report(
+        "USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n"
+        "www-data    1201 99.0  0.2  14000 21000 ?        R    Nov01  90:11 nginx: worker process\n"
+    )
+    (sample,) = found.samples
+    assert (sample.pid, sample.command, sample.columns) == (1201, "nginx: worker process", {"%CPU": 99})
+
+
 @pytest.mark.parametrize("average", ["Average:", "Moyenne :", "平均时间:"])
 def test_an_average_without_its_own_header_is_recognised(average: str) -> None:
     text = f"09:22:19 PM   UID       PID    %CPU  Command\n{average}      33      2093    9.00  nginx\n"
