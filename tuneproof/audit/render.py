@@ -12,12 +12,14 @@ from tuneproof.audit.differences import Effect
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.upgrade import Upgrade
 from tuneproof.conf.directives import newest
+from tuneproof.conf.modules import foreign
 from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.lines import DOCUMENTED
 from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.nginx_modules import is_packaged
 from tuneproof.wording import as_numbers, count, each_once, one_line, plain
 
 _PLACES: Final = 4
@@ -87,13 +89,17 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
         yield _wrapped(
             f"A template, filled in with placeholders: {filled}. Give yours with --set NAME=VALUE or --env FILE.", width
         )
+    problems = (*configuration.problems, *more)
     lines = [
-        f"{one_line(audit.shown(problem.file))}:{problem.line}: {one_line(problem.message)}"
-        for problem in (*configuration.problems, *more)
+        f"{one_line(audit.shown(problem.file))}:{problem.line}: {one_line(problem.message)}" for problem in problems
     ]
     if lines:
         title = f"{nginx} DOES NOT START" if configuration.is_broken or not audit.older_problems else _SOME
         yield "\n".join([title, *(f"  {line}" for line in lines)])
+        if configuration.is_broken and (other := _of_other_product(audit, problems)):
+            yield _wrapped(
+                f"{other} is not nginx's own: a product or module that has it may accept these lines.", width
+            )
     if configuration.unseen:
         missing = ", ".join(map(one_line, configuration.unseen))
         unread = (
@@ -102,6 +108,14 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
         yield _wrapped(unread, width)
     elif configuration.is_fragment:
         yield _wrapped("This is part of a configuration: the rest may change the findings.", width)
+
+
+def _of_other_product(audit: Audit, problems: Sequence[Problem]) -> str:
+    """Return a directive that neither nginx nor a packaged module has, with its place; empty for none."""
+    unknown = {problem.message for problem in problems}
+    others = (said for said in foreign(audit.facts.configuration) if not is_packaged(said.name))
+    found = next((one for one in others if f'unknown directive "{one.name}"' not in unknown), None)
+    return f"{one_line(found.name)} ({_at(audit, found)})" if found is not None else ""
 
 
 def _sections(shown: Sequence[Advised], audit: Audit, width: int) -> Iterator[str]:

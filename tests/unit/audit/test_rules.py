@@ -1,6 +1,7 @@
 """The states of advice, the claims behind it, and its presentation."""
 
 import json
+import re
 
 import pytest
 
@@ -240,6 +241,20 @@ def test_the_text_contains_places_reasons_and_patches() -> None:
     assert "nginx.conf:4: in effect, listen_queue" in render(found, width=80, details=True)
     alone = audit_source(Dump({"nginx.conf": "events {}\n"}, is_complete=True))
     assert render(alone, width=80).splitlines()[-1] == "Nothing to change."
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("req_status_zone a b 1m;", "req_status_zone"), ("brotli on;", ""), ("gzip_typse a/b;", "")]
+)
+def test_problems_name_a_directive_whose_product_may_accept_the_lines(line: str, name: str) -> None:
+    """Tengine has both lines; a misspelt directive and packaged modules do not count."""
+    text = render(
+        of(f"{line} limit_req_zone $uri zone=a:1m rate=1r/s; server {{ limit_req zone=a forbid_action=@b; }}"),
+        width=200,
+    )
+    note = "is not nginx's own: a product or module that has it may accept these lines."
+    assert 'invalid parameter "forbid_action=@b"' in text
+    assert re.findall(rf"(\w+) \(nginx.conf:\d\) {note}", " ".join(text.split())) == ([name] if name else [])
 
 
 @pytest.mark.parametrize(
