@@ -38,6 +38,7 @@ def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Itera
         before, after = changes[0].before, changes[-1].after
         if not is_upgrade:
             before, after = after, before
+        now = f"{after} unless set" if after else "no limit"
         was = f", {before} before" if before else ""
         since = each_once(change.version for change in changes)
         fixed = _OR_FIXED if changes[0].is_backported else ""
@@ -48,14 +49,14 @@ def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Itera
                 effect=Effect.DEFAULT,
                 what=directive,
                 at=place,
-                why=f"{after or 'no limit'} unless set{was}: {meaning}{fixed}",
+                why=f"{now}{was}: {meaning}{fixed}",
                 since=since,
                 edits=_kept(place, around, f"{directive} {before};") if before and is_upgrade else (),
             )
 
 
 def _kept(place: Statement | Block, around: Block, text: str) -> tuple[Edit, ...]:
-    """Return the change that sets the old default; in an upstream block, after the directive for load balancing."""
+    """Return the change that sets the old default; an upstream block gets it last, after any balancing method."""
     if around.name == _IN_UPSTREAM and around.own:
         return (Insert(after=around.own[-1], text=text),)
     after = place if place in around.own else next(iter(around.local(place.name)), around)

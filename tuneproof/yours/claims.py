@@ -73,7 +73,7 @@ def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -
     most = held_bytes * _BOUND_MARGIN + besides
     return _claim(
         f"{name}_slow_reader_is_bounded",
-        f"One slow reader of {route.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
+        f"One slow reader of {route.shown} makes a worker hold at most {size(held_bytes)} of buffers",
         (arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
@@ -181,11 +181,11 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
 
 
 def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
-    """Return the claim that a larger backlog holds a burst that the configured one does not."""
+    """Return the claim that a larger backlog queues more of a burst than the configured one."""
     before, after = arms
     return _claim(
         f"port_{port}_patch_queues_bursts",
-        f"With the patch, the queue of port {port} takes all of a burst of connects; now it drops some",
+        f"With the patch, the queue of port {port} takes more of a burst of connects",
         arms,
         effect=lambda block: block[after]["queued"] / block[before]["queued"],
         effect_name="connects that are queued, patched ÷ yours",

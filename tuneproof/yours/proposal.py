@@ -79,11 +79,11 @@ _MEASURED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "proxy_buffering": (
             "bound the memory of slow readers",
-            "response headers over 32k fail (502); more temporary files",
+            "if the patch lowers a buffer_size, larger response headers fail (502); more temporary files",
         ),
         "listen_queue": (
             "queue longer bursts of connects",
-            "needs net.core.somaxconn >= 4096; helps only bursts over 511 connects",
+            "needs net.core.somaxconn >= 4096; helps only bursts that the present queue cannot hold",
         ),
     }
 )
@@ -143,7 +143,7 @@ class Prepared:
     facts: Facts
     subject: Subject  # the nginx that runs with it
     standin: Backend  # for all of its upstreams
-    routes: tuple[Route, ...]  # one to each kind of proxied location
+    routes: tuple[Route, ...]  # one to each kind of proxied location, up to a maximum
     notes: tuple[str, ...]  # as in a Proposal
     packages: tuple[str, ...]  # as in a Proposal, too
 
