@@ -18,8 +18,6 @@ from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.errors import BadInputError
 from tuneproof.wording import each_once
 
-NEWEST: Final = "1.30"
-"""The newest version of nginx with known defaults."""
 # Versions as people write them, as nginx -v prints them, and as packages name them, with an epoch and a revision.
 _VERSION: Final = re.compile(r"(?:nginx[/ -])?(?:v|\d+:)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?:[-+~ ].*)?", re.IGNORECASE)
 # One change may require another, such as a further option of the same socket.

@@ -61,7 +61,7 @@ def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> st
 
 
 def _takes_any_path(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether paths here may contain line breaks: neither an exact location nor a regex rules them out."""
+    """Tell whether paths here may contain line breaks: no exact location, regex or ``if`` rules them out."""
     location = block.around("location")
     if at.name == "rewrite" and _WHOLE_LINE.fullmatch(at.args[0]):
         return False
@@ -175,7 +175,7 @@ def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return the block with an ``allow`` but no ``deny``, in words; empty if unlisted addresses are denied anyway.
+    """Return the block with an ``allow`` but no ``deny``, in words; empty if it has "allow all" or "satisfy any".
 
     A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", others need a password.
     """
@@ -189,7 +189,7 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _reads_forwarded_recursively(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether X-Forwarded-For is read where a directive applies; inner blocks may read another header."""
+    """Tell whether X-Forwarded-For is read recursively under a directive; inner blocks may read another header."""
     under = (one for one in _handling(at, block) if one.is_on("real_ip_recursive"))
     return any(_header_of_address(one).lower() == _FORWARDED for one in under)
 

@@ -10,7 +10,7 @@ from tuneproof.conf.tree import Block
 
 
 def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence[Edit]:
-    """Return the replacement for ``ssl on``: "ssl" in each listen of its servers.
+    """Return the replacement for ``ssl on``, "ssl" in each listen of its servers; or the removal of ``ssl off``.
 
     Empty if that would bring TLS to other servers on a socket, or if a server's listens are not all known.
     """
@@ -37,7 +37,7 @@ def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence
 
 
 def without_listed_5xx(at: Statement | Block, _block: Block, _facts: Facts) -> Sequence[Edit]:
-    """Return ``proxy_next_upstream`` without the statuses from 500 up."""
+    """Return the directive, such as ``proxy_next_upstream``, without statuses from 500 up; empty if none is left."""
     left = [arg for arg in at.args if not arg.startswith("http_5")]
     if not isinstance(at, Statement) or not left:
         return ()

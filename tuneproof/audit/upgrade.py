@@ -321,7 +321,8 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _REDEFINED_SINCE: Final = "1.23.4"
-# These changes only affect HTTP/1.
+# Changes that do not show with every setting: HTTP/2 has no chunks, TLSv1.2 compresses no certificates, and with TLS,
+# clients could choose HTTP/1 before.
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")
@@ -331,8 +332,8 @@ _INHERITED: Final[Mapping[str, Mapping[str, Callable[[Proxied], bool]]]] = {
     "proxy_set_header": {"1.31.4": _speaks_http11},
     "grpc_set_header": {},
 }
-# A security update added max_headers to Debian's 1.22.1, although nginx's own 1.22.1 does not have it.
 _OF_OTHERS: Final = "nginx Plus, Angie and patched packages may"
+# A security update added max_headers to Debian's 1.22.1, although nginx's own 1.22.1 does not have it.
 _UNLESS_FIXED: Final = ", unless a distribution's security update added it"
 
 

@@ -13,11 +13,11 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# C0 and C1 characters, except those that `script`, pagers, editors and Windows-1252 leave in a text.
+# Control characters that `script`, pagers and editors do not leave in a text, and U+FFFD; Windows-1252 leaves C1 ones.
 _OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE: Final = 4096
 _MOST_CONTROLS: Final = 0.05
-# Other sequences that `script` and some pagers leave in a text.
+# Control characters that `script` and some pagers leave in a text.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 

@@ -43,7 +43,7 @@ class _Form:
     words: str  # a regular expression that an accepted word matches
     message: str = _VALUE
     place: slice | None = None  # its place among the arguments; None for any
-    of: str = ""  # the row is only about words that begin with this
+    of: str = ""  # a regular expression: the row is only about words whose beginning matches
     protocols: str = "http"  # the blocks with its directives: http, stream or mail, separated by spaces
 
 
@@ -354,7 +354,7 @@ def _case_of(form: _Form) -> re.RegexFlag:
 
 
 def _varies(word: str, form: _Form) -> bool:
-    # The first argument of "return" may be an address instead of a code, even in a variable.
+    # "return" takes no variable for its code, and as a lone address only one that begins with $scheme.
     return "$" in word and "return" not in form.names
 
 

@@ -189,7 +189,7 @@ def over_http2(probe: Probe) -> trials.Script:
 
 
 def handshakes(probe: Probe) -> trials.Script:
-    """Return the trial of TLS handshakes, for each protocol version, and of session resumption."""
+    """Return the trial of a TLS 1.2 and a TLS 1.3 handshake, and of the resumption of each session."""
 
     def script(rig: Rig) -> Figures:
         seen = {}

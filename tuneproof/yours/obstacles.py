@@ -18,7 +18,7 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ABROAD: Final = ("http://", "https://", "$scheme")
 # Variables with the same value in all requests of a trial.
 _COMMON: Final = frozenset({"server_name", "host", "http_host", "uri", "request_uri", "scheme", "server_port"})
-# The most simultaneous requests in a trial: slow readers, and the requests before them.
+# More than a trial's simultaneous requests: slow readers, and the requests before them.
 _MOST_AT_ONCE: Final = 128
 # Parameters in geo that change the meaning of its addresses, or take them from elsewhere.
 _GEO_MORE: Final = frozenset({"delete", "include", "proxy", "ranges"})
@@ -231,7 +231,7 @@ def _lacks(key: str | None) -> bool:
 
 
 def cache_of(block: Block, kind: str) -> Statement | None:
-    """Return the cache that keeps a stand-in's responses although they say no-store; None if there is none."""
+    """Return the cache that keeps a stand-in's responses despite their no-store; None if there is none."""
     ignored = block.setting(f"{kind}_ignore_headers")
     is_kept = ignored is not None and "cache-control" in map(str.lower, ignored.args)
     return block.in_use(f"{kind}_cache") if is_kept else None

@@ -19,7 +19,7 @@ _LOCALHOST: Final = "127.0.0.1"
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - nothing is bound here
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
 ENGINES_RESOLVER: Final = "127.0.0.11"
-"""The address of the engine's name server in every container: https://docs.docker.com/engine/network/#dns-services"""
+"""The engine's name server in containers on a user-defined network: https://docs.docker.com/engine/network/#dns-services"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -304,7 +304,7 @@ class _Door:
         return self.tls, "http2" in self.protocols, bool(self.address)
 
     def speaks_http1(self, version: Sequence[int]) -> bool:
-        """Return whether it speaks HTTP/1: until nginx 1.25.1, a port with HTTP/2 but no TLS speaks nothing else."""
+        """Return whether it speaks HTTP/1: before nginx 1.25.1, a port with HTTP/2 but no TLS speaks nothing else."""
         return self.tls or "http2" not in self.protocols or tuple(version) >= _BOTH_SINCE
 
 
@@ -422,7 +422,7 @@ def _some_of(found: re.Match[str]) -> str:
 
 
 def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
-    """Yield files that must exist for a request to be proxied, because of try_files, or an if with -f or -e."""
+    """Yield files without which requests may not be proxied, because of try_files, or an if with !-f or !-e."""
     for route in routes:
         block = route.proxied.target.block
         location, root = block.around("location"), block.setting("root")

@@ -20,7 +20,7 @@ MIB: Final = 1 << 20
 CLIENTS: Final = 4
 _REQUESTS: Final = 8
 ASKED: Final = CLIENTS * _REQUESTS
-"""The number of requests in a trial, and the number of clients."""
+"""The number of requests in a trial, from all clients together."""
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
@@ -46,7 +46,7 @@ STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429,
 
 
 def requests(route: Route) -> Script:
-    """Return the trial of some requests on keepalive connections, each answered by a stand-in.
+    """Return the trial of some requests on keepalive connections.
 
     If requests are limited per client, or client connections end too soon, each request comes from a different client,
     on a separate connection. The trial counts ``asked``, ``answered`` by a stand-in, the necessary
@@ -123,7 +123,8 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
 def bulk(route: Route) -> Script:
     """Return the trial of large responses, with the bytes that loop iterations read.
 
-    It counts ``turn_bytes``: the busiest worker read half of its bytes in iterations of at least this size.
+    It counts ``turn_bytes``, for the worker with the largest: it read half of its bytes in iterations of at least
+    this size.
     """
 
     def script(rig: Rig) -> Figures:
@@ -198,9 +199,9 @@ def _by_status(statuses: Iterable[int]) -> Figures:
 
 
 def burst(port: int, listens_on: int, connects: int) -> Script:
-    """Return the trial of a burst of connects while all workers are busy.
+    """Return the trial of a burst of connects while all workers are stopped.
 
-    It counts ``queued``: how many of them the kernel has accepted for nginx.
+    It counts ``queued``: how many of the connects wait in the socket's queue.
     """
 
     def script(rig: Rig) -> Figures:

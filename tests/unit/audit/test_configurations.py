@@ -47,7 +47,7 @@ def test_an_audit_reports_proxied_locations_and_problems(name: str, tmp_path: Pa
 def test_the_buffer_for_reading_a_temporary_file_is_counted(
     settings: str, version: str, held_bytes: int | None
 ) -> None:
-    """The buffer has the size of output_buffers; with sendfile(2), or without a temporary file, there is none."""
+    """The buffer has the size of output_buffers; with sendfile(2) and no TLS, or without a file, there is none."""
     text = f"events {{ }} http {{ server {{ {settings} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
     assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)

@@ -3,7 +3,7 @@
 import pytest
 
 from tuneproof.audit.advice import Advised
-from tuneproof.audit.auditing import NEWEST, Audit, audit_source
+from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import apply
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.catalogue import every_advice
@@ -11,6 +11,8 @@ from tuneproof.conf.sources import Dump
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.wording import as_numbers
+
+NEWEST = STABLE_VERSIONS[-1]
 
 
 def of(http: str = "", *, events: str = "", main: str = "", version: str = NEWEST) -> Audit:

@@ -1,4 +1,4 @@
-"""The table of directives agrees with nginx for each version and context."""
+"""The table of directives: defaults, inheritance and error messages for a version and a context."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Odd files are read without a crash: unusual line endings, braces, recursive includes, deep nesting, huge numbers."""
+"""Odd files do not end in a crash: unusual line endings, braces, recursive includes, deep nesting, huge numbers."""
 
 import sys
 from itertools import count

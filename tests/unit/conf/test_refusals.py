@@ -303,7 +303,7 @@ _TWICE = 'duplicate "0.0.0.0:53" address and port pair'
     ],
 )
 def test_servers_in_stream_and_mail_are_refused_as_in_nginx(servers: str, version: str, message: str) -> None:
-    """The messages are those of nginx 1.18 to 1.31; the messages about mail{} are from 1.18 alone."""
+    """For stream{}, nginx 1.18 to 1.31 print these messages; those for mail{} are in the sources of these versions."""
     protocol, written = servers.split(": ", 1)
     more = "auth_http a:1;" if protocol == "mail" else "ssl_certificate a; ssl_certificate_key b;"
     handler = "proxy_pass a:1;" if protocol == "stream" else ""
@@ -350,7 +350,7 @@ _RETURNED: Final = "server { listen 81; return a; }"
 )
 def test_lines_of_stream_are_problems_if_nginx_refuses_them(text: str, message: str) -> None:
     """Nginx 1.18, 1.22 and 1.30 report these messages."""
-    for version in ("1.18", "1.30"):
+    for version in ("1.18", "1.22", "1.30"):
         found = problems(f"events {{ }} stream {{ {text} }}", version)
         assert [message in one for one in found] == [True] * bool(message)
 

@@ -74,7 +74,7 @@ def test_connections_reach_the_socket_of_their_address() -> None:
 @pytest.mark.parametrize(
     ("listens", "redefined"),
     [
-        # nginx does not warn if only the first server differs, which may be intended; it warns about a later change.
+        # nginx does not warn if one listen alone has further protocols, unless another one has options.
         (("ssl", "", ""), []),
         (("ssl", "ssl http2", "ssl"), []),
         (("", "ssl", "ssl"), [3]),

@@ -74,8 +74,7 @@ def test_a_stream_fragment_is_rejected(tmp_path: Path) -> None:
         places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
 
 
-def test_bytes_that_are_not_utf_8_do_not_change(tmp_path: Path) -> None:
-    """Latin-1 is read as some text, and written back as the same bytes."""
+def test_bytes_of_utf_8_do_not_change(tmp_path: Path) -> None:
     files = http("server { listen 80; # \u00e9\n }")
     found = places(tmp_path, files)
     (content,) = found.files({str(tmp_path / "nginx.conf"): files["nginx.conf"]}).values()

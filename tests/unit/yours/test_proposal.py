@@ -157,7 +157,7 @@ def test_places_that_are_not_tested_are_reported(
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        # The file may be missing only from the copy. A value that another nginx may accept does not end the run.
+        # The file may be missing only from the copy. Arguments that another nginx may accept do not end the run.
         (
             "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }",
             "/etc/nginx/snippets/limits.conf: created, empty",
@@ -223,10 +223,8 @@ def test_a_stream_is_tested_with_the_directive_that_would_deliver_it(
 
 
 @pytest.mark.parametrize(("user", "is_root"), [("root", True), ("nginx", False), ("www-data root", False)])
-def test_workers_that_run_as_root_get_an_observer_with_the_same_privileges(
-    tmp_path: Path, user: str, *, is_root: bool
-) -> None:
-    """Without these privileges, the kernel would refuse the observer."""
+def test_workers_run_as_root_if_it_is_the_first_argument_of_user(tmp_path: Path, user: str, *, is_root: bool) -> None:
+    """The kernel would refuse an observer of such workers without the same privileges."""
     files = http("server { location / { proxy_pass http://a; } }")
     files["nginx.conf"] = files["nginx.conf"].replace("user nginx", f"user {user}")
     own = proposed(tmp_path, files).scenario.arms[0].subject.own

@@ -36,7 +36,7 @@ def test_a_shell_can_parse_the_script() -> None:
 
 
 def test_modules_are_loaded_from_the_paths_of_the_distribution() -> None:
-    """A module that the files load gets a link at that path; a module that only directives need is loaded with -g."""
+    """A path in load_module becomes a link to the distribution's file; a module that only directives need, by -g."""
     needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
     text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
@@ -56,7 +56,6 @@ def test_daemon_is_set_only_once(tmp_path: Path) -> None:
         configuration = found.facts.configuration
         needs = needs_of(configuration, folder="/etc/nginx", there=())
         texts = apply(changes_for(configuration, needs, probe_port=18080).edits, configuration.texts)
-        assert texts is not None
         (text,) = texts.values()
         assert text.startswith("daemon off;")
         assert script(needs, main="/n.conf").splitlines()[-1] == "exec $nginx -c /n.conf"
@@ -68,7 +67,6 @@ def test_the_labs_server_is_added_to_http_in_any_file(tmp_path: Path) -> None:
     configuration = found.facts.configuration
     changes = changes_for(configuration, NEEDS, probe_port=18080)
     texts = apply(changes.edits, configuration.texts)
-    assert texts is not None
     ((name, text),) = texts.items()
     assert name.endswith("http.conf")
     assert (

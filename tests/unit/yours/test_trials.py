@@ -76,7 +76,9 @@ def test_a_trial_is_void_unless_each_slow_reader_has_its_own_response(
         ("keepalive_requests 8; keepalive_timeout 5s;", trials.CLIENTS),
     ],
 )
-def test_each_request_to_a_limited_location_has_its_own_client(tmp_path: Path, limit: str, connections: int) -> None:
+def test_a_limit_or_a_short_client_connection_gives_each_request_its_own_client(
+    tmp_path: Path, limit: str, connections: int
+) -> None:
     route = route_of(tmp_path, limit)
     rig = create_autospec(Rig, instance=True)
     rig.flow.return_value = []
