@@ -13,7 +13,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# Control characters that `script`, pagers and editors do not leave in a text, and U+FFFD; Windows-1252 leaves C1 ones.
+# Control characters that `script`, pagers and editors do not leave in a text, and U+FFFD.
 _OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE: Final = 4096
 _MOST_CONTROLS: Final = 0.05
@@ -52,7 +52,7 @@ def without_terminal(text: str) -> str:
 def lines_of(text: str) -> list[str]:
     """Return a text's lines with their ends, as nginx counts them: only by line feeds.
 
-    ``str.splitlines`` also splits at form feeds and at characters such as U+0085, which other encodings leave in
-    comments.
+    ``str.splitlines`` also splits at form feeds and at characters such as U+0085, which a wrong conversion from
+    Windows-1252 leaves in comments.
     """
     return _LINE.findall(text)

@@ -17,7 +17,7 @@ from tuneproof.conf.statements import parse_file
 from tuneproof.conf.values import nginx_size, size_bytes, time_ms, whole_number
 from tuneproof.errors import BadInputError
 
-# Form feed, file separator, next line (an ellipsis of Windows-1252 read as Latin-1), line separator.
+# Form feed, file separator, next line (an ellipsis of Windows-1252 converted as Latin-1), line separator.
 NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 

@@ -74,8 +74,11 @@ def test_a_stream_fragment_is_rejected(tmp_path: Path) -> None:
         places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
 
 
-def test_bytes_of_utf_8_do_not_change(tmp_path: Path) -> None:
-    files = http("server { listen 80; # \u00e9\n }")
-    found = places(tmp_path, files)
-    (content,) = found.files({str(tmp_path / "nginx.conf"): files["nginx.conf"]}).values()
-    assert content == files["nginx.conf"].encode()
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_bytes_of_any_encoding_do_not_change(encoding: str, tmp_path: Path) -> None:
+    raw = http("server { listen 80; # \u00e9\n }")["nginx.conf"].encode(encoding)
+    (tmp_path / "nginx.conf").write_bytes(raw)
+    source = open_source(str(tmp_path / "nginx.conf"))
+    configuration = audit_source(source, version="1.22").facts.configuration
+    (content,) = installed(configuration, source, main=MAIN).files(configuration.texts).values()
+    assert content == raw
