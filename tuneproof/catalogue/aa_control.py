@@ -45,6 +45,6 @@ def aa_control(
         why="the square root of the smallest threshold for this metric",
         everywhere=True,
         is_aa_control=True,
-        # Five blocks are too few for such a narrow margin.
+        # A margin this narrow often needs more rounds than the run's depth provides.
         further_looks=(6,),
     )

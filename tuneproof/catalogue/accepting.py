@@ -73,7 +73,7 @@ def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
 
 
 def _hold_many(rig: Rig) -> Figures:
-    """Let more clients than worker_connections request a response that never ends; count those that get one."""
+    """Let more clients than worker_connections request a response that outlasts the trial; count those that get one."""
     held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, then=(Step.STAY,)))
     return {"clients_served": statuses(held, 200)}
 
@@ -84,7 +84,7 @@ def _beside_idle(rig: Rig) -> Figures:
 
 
 def _beside_busy(rig: Rig) -> Figures:
-    """Keep the same number of clients in the middle of a download, and let others connect."""
+    """Let the same number of clients download slowly, as far as nginx accepts them, and let others connect."""
     reading = Flow(
         connections=2 * SLOTS,
         # A client that has not sent a request is not busy: nginx 1.18 closes some of those when connections run out.

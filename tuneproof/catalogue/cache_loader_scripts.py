@@ -98,7 +98,7 @@ def _until_loader_is_gone(rig: Rig) -> None:
 def loaded(files: int, *, clients_ask: bool) -> Script:
     """Return the script that compares the workers' CPU time, since their start, with the loader's.
 
-    clients_ask: whether clients request all pages while the loader runs.
+    clients_ask: whether clients request all pages, ten times, before the loader sleeps.
     """
 
     def script(rig: Rig) -> Figures:
@@ -119,7 +119,7 @@ def all_files(rig: Rig) -> Figures:
 
 
 def few_files(rig: Rig) -> Figures:
-    """Let the loader read only the cached pages, while clients request them."""
+    """Let the loader read only the cached pages, which clients request meanwhile or just before."""
     return loaded(_FEW, clients_ask=True)(rig)
 
 

@@ -1,7 +1,7 @@
 """Clients that wait while nginx renews a cached page or an upstream is slow, and pages that a full key zone forgets.
 
-The origin is a server of the same nginx. It sends X-Accel-Expires: @1, so that a page has expired, and may be served
-stale, as soon as it is cached. Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache.
+The origin is a server of the same nginx. In trials of expired pages, it sends X-Accel-Expires: @1, so that a page has
+expired as soon as it is cached. Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache.
 """
 
 from typing import Final
@@ -44,7 +44,7 @@ def _cached(directives: str, origin: str, keys: str = "1m") -> str:
     asked = """log_format asked escape=json '{"uri":"$uri","upstream":"$upstream_addr"}';"""
     server = f"server {{ listen 127.0.0.1:9001; access_log off; location / {{ {origin} }} }}"
     cached = f"location / {{ proxy_pass http://127.0.0.1:9001; {directives} {_LOG} }}"
-    # nginx resumes all waiting requests before it answers any of them.
+    # A worker accepts all waiting connections, and reads their requests, before it handles any other event.
     return written_config(
         f'location = /1 {{ return 200 "ok"; {_LOG} }} {cached}',
         http=f"{path} {asked} {server}",

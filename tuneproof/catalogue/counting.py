@@ -34,7 +34,7 @@ class Setting:
     name: str  # name of the arm, and of its configuration
     config: str  # text of its nginx.conf (:func:`tuneproof.lab.subject.written_config.written_config`)
     script: Callable[[Rig], Figures]  # runs a trial, and returns its counts
-    workers: int = 1  # number of nginx's CPUs
+    workers: int = 1  # how many workers must have started before the script runs
     counts_calls: bool = False  # whether system calls are counted
     starts: bool = True  # whether nginx is started
     sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # in its network namespace
@@ -127,7 +127,7 @@ def claims_of(
         scenario: The scenario's name.
         code: The functions that the rows name.
         arms: The arms for which a name in the rows stands, if the host determines their real names.
-        numbers: The numbers that appear in the rows' sentences.
+        numbers: The numbers for which braces in the rows' texts stand.
     """
     rows = [
         replace(line, arms=tuple(name for each in line.arms for name in arms.get(each, (each,))))

@@ -38,7 +38,7 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 _MORE_OFTEN_THAN_NOT: Final = 0.5
-_ALL_OF_FIVE: Final = "a quick run has time for five trials of each cause, and 5 of 5 show no more than a majority"
+_MOST_OF_NINE: Final = "a quick run has time for at most nine trials of each cause; 8 of 9 show no more than a majority"
 _NOBODY_LISTENS: Final = 9
 
 REFUSED: Final = arm(
@@ -127,7 +127,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
         effect_name="right diagnoses, with no wrong one from the other captures",
         scale=Scale.SHARE,
         threshold=demand.right_share if demand else _MORE_OFTEN_THAN_NOT,
-        why=demand.why if demand else _ALL_OF_FIVE,
+        why=demand.why if demand else _MOST_OF_NINE,
         own_looks=demand.looks if demand else (),
     )
 

@@ -69,7 +69,7 @@ def arm(
     look_after_s: float | None = 0.3,
     network: NetworkProfile | None = None,
 ) -> Arm[RecordedObservation]:
-    """Return the arm with one cause."""
+    """Return the arm whose load is recorded."""
     logs = subject.config
     plan = Recorded(
         load=load,

@@ -61,7 +61,7 @@ def _failed(rig: Rig, results: Mapping[str, tuple[Connection, ...]], asked: int)
 def asked_in_turn(
     replies: tuple[Reply, ...] = (Reply(answers=1),), *, body_bytes: int = 100
 ) -> Callable[[Rig], Figures]:
-    """Return the script: send requests one after the other, while the backends close each connection that is reused."""
+    """Return the script: send requests in turn; by default, the backends close a connection at its second request."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, *replies)

@@ -1,8 +1,8 @@
 """Local ports for connections to the upstream: the number of requests for which they suffice, and how to raise it.
 
 If nginx asks the upstream for a keepalive connection but does not keep it, nginx closes first: its port is in TIME-WAIT
-for a minute (tcp(7)), and no other connection to that address and port can use it. ip_local_port_range:
-https://docs.kernel.org/networking/ip-sysctl.html.
+for a minute (TCP_TIMEWAIT_LEN in include/net/tcp.h), and without tcp_tw_reuse no other connection to that address and
+port can use it. ip_local_port_range, tcp_tw_reuse: https://docs.kernel.org/networking/ip-sysctl.html.
 """
 
 from typing import Final

@@ -58,7 +58,7 @@ def early_uploads(rig: Rig) -> Figures:
 def in_flight(rig: Rig) -> Figures:
     """Let more than 64 KiB of an upload arrive before nginx reads any; count the uploads that nginx accepts.
 
-    With a long delay, this much is in flight before a client learns of a larger window.
+    The clients ignore nginx's window, so what nginx accepts shows how large the window is.
     """
     rig.backend().play((Reply(),))
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)

@@ -162,7 +162,7 @@ def buffers(asked_bytes: int = 0) -> Callable[[Rig], Figures]:
     Linux doubles the size that a program asks for, to have room for its own data, up to twice net.core.rmem_max
     (sk_setsockopt() in net/core/sock.c).
     """
-    # Without ``rcvbuf``, only a raised default could have an effect.
+    # Without ``rcvbuf``, a trial shows something only on a host with a raised net.core.rmem_max.
     above = 0 if asked_bytes else _DEFAULT_BUFFER_BYTES
 
     def script(rig: Rig) -> Figures:

@@ -13,7 +13,7 @@ CLIENTS: Final = 30
 BURST: Final = 4
 WORKERS: Final = 4
 FLOOD: Final = 40
-# A zone of 32k has fewer than eight pages, each with room for 64 IPv4 addresses or for 32 short URIs.
+# A zone of 32k has fewer than eight pages, each with room for 32 IPv4 addresses or short URIs on a 64-bit machine.
 ADDRESSES: Final = 500
 _ADDRESSES_EACH: Final = 100
 _NEWCOMERS: Final = 20
@@ -91,7 +91,7 @@ def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
 
 
 def beside_connections(*, reading: bool) -> Callable[[Rig], Figures]:
-    """Return the script: a client with many connections, idle or downloading, sends a request on another one."""
+    """Return the script: a client with many connections, idle or downloading, sends requests on another one."""
     idle = Flow(connections=_IDLE, path=_FILE, then=(Step.STAY,))
     # More than nginx and the kernel buffer, so the rest is sent only as fast as the client reads.
     download = Flow(

@@ -110,7 +110,7 @@ CLAIMS: Final = (
         scale=Scale.SHARE,
         threshold=LAW_THRESHOLD,
         why="if the formula fails in one storm of four, it predicts nothing",
-        # Two storms per block: if all 14 are exact, the share is at least 78 %.
+        # Two storms per block: at the first look, all 14 must be exact for the claim to hold.
         own_looks=(7, 14),
     ),
     Claim[StormObservation](

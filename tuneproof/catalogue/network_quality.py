@@ -169,8 +169,7 @@ class NetworkQuality:
                 figure=TURN_CPU,
                 threshold=WORSE_THRESHOLD,
                 why="25 % more CPU time is the least that anybody with a stall would call worse",
-                # A probe over the slow link would wait in that link's queue, and seem late; probes over this link do
-                # not.
+                # Only probes over the slow link would suggest otherwise: they wait in its queue, and so seem late.
                 expected=Verdict.REFUTED,
                 # Results of trials differ severalfold, and trials are cheap.
                 further_looks=(6,),

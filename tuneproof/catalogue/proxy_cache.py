@@ -23,7 +23,7 @@ CLIENTS: Final = 30
 REQUESTS: Final = 200
 # Shorter than the 500 ms after which a waiting request checks again.
 ANSWER_MS: Final = 150
-# A request that waits for another's response takes this long: longer than the upstream does.
+# A request that waits for another's response takes longer than this, and the upstream does not.
 LATE_S: Final = 0.45
 VALID_S: Final = 1.0
 AT_ONCE: Final = 4
@@ -41,7 +41,7 @@ def _cached(directives: str, valid: str = "1s") -> str:
         f"location / {{ proxy_pass http://{BACKEND.upstream}; proxy_cache cache; proxy_cache_valid 200 {valid}; "
         f"{directives} access_log {ACCESS_LOG_PATH} asked; }}"
     )
-    # nginx resumes all waiting requests before it answers any of them.
+    # A worker accepts all waiting connections, and reads their requests, before it handles any other event.
     return written_config(location, http=_CACHE, listen="deferred", events="worker_connections 1024; multi_accept on;")
 
 

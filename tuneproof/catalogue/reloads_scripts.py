@@ -104,7 +104,7 @@ def websockets(action: Action) -> Script:
 def idle(action: Action, *, asked: int) -> Script:
     """Return the script that sends requests on each connection, leaves it idle during an action, and sends one more.
 
-    The last request is sent even if nginx has closed the connection, so it crosses the close.
+    The last request is sent even if nginx has closed the connection, as if it crossed the close.
     """
 
     def script(rig: Rig) -> Figures:

@@ -114,7 +114,7 @@ def steady_downloads(rig: Rig) -> Figures:
 
 
 def gone_silent(rig: Rig) -> Figures:
-    """Let clients stop reading; count the sockets that still hold data after nginx has given up on the clients."""
+    """Let clients almost stop reading; count the sockets that still hold data after nginx has given up on them."""
 
     def established() -> int:
         return rig.sockets().local.get("ESTAB", 0)

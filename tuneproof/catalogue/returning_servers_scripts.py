@@ -31,7 +31,7 @@ Lines = Iterable[Mapping[str, str]]
 
 
 def _fail(rig: Rig, workers: int) -> int:
-    """Let the server fail until this many workers have noticed; return how many requests that took."""
+    """Let the server fail, and send requests, for which at least this many workers must try it; return how many."""
     rig.write(DOWN, 0)
     rig.ok(rig.flow(Flow(connections=_FINDING_OUT, at_once=WORKERS)), requests=_FINDING_OUT)
     tried = {line["pid"] for line in rig.logged(_FINDING_OUT) if RETURNING in line["upstream"]}
@@ -76,7 +76,7 @@ def short_requests(workers: int) -> Callable[[Rig], Figures]:
 
 
 def beside_long_requests(rig: Rig) -> Figures:
-    """Give the other server long requests during the failure, and as many later; count those that the first gets."""
+    """Send long requests while a server fails, and as many later; count the later ones that it gets."""
     before = _fail(rig, 1)
     rig.open_streams(Streams(count=LONG, path="/hold/before"))
     _until_begun(rig, LONG)

@@ -7,12 +7,12 @@ from tuneproof.lab.load.stall_observation import StallObservation, WorkerLag, pe
 from tuneproof.lab.protocol.stall import FastRequest
 from tuneproof.lab.protocol.turns import WorkerTurns
 
-# A fast request counts as slow from this many times the unloaded median of the same trial.
+# A fast request counts as slow above this many times the unloaded median of the same trial.
 SLOW_FACTOR: Final = 5.0
 
 
 def slow(observation: StallObservation) -> float:
-    """Return the share of fast requests that failed, or took SLOW_FACTOR times the trial's unloaded median.
+    """Return the share of fast requests that failed, or took over SLOW_FACTOR times the trial's unloaded median.
 
     Raises ValueError: The trial had no fast requests, or no unloaded ones.
     """
@@ -102,7 +102,7 @@ def _known(figure: float | None, otherwise: str) -> float:
 def largest_turn_bytes(observation: StallObservation) -> float:
     """Return how much the largest loop iteration of worker 1 read.
 
-    Raises ValueError: Its loop iterations were not recorded, or there were none.
+    Raises ValueError: Its loop iterations were not recorded, or it has read nothing.
     """
     largest = loaded_turns(observation).largest_turn_bytes
     if not largest:

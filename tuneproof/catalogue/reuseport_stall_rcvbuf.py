@@ -1,9 +1,9 @@
 """proxy_socket_rcvbuf against the reuseport stall: a small receive buffer for one location instead of all sockets.
 
-Since 1.31.3 nginx sets SO_RCVBUF on its connections to upstreams (ngx_http_upstream.c,
-https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf). The kernel doubles the value and no
-longer lets the buffer grow (socket(7)), as tcp_rmem does for a whole network namespace. nginx's documentation of the
-directive does not mention the stall.
+Since 1.31.3 the directive sets SO_RCVBUF on connections to upstreams (ngx_http_upstream.c,
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf). The kernel doubles the value (socket(7))
+and no longer tunes the buffer's size (https://docs.kernel.org/networking/ip-sysctl.html); tcp_rmem limits the size in a
+whole network namespace. nginx's documentation of the directive does not mention the stall.
 """
 
 from dataclasses import dataclass
@@ -190,7 +190,7 @@ def claims() -> tuple[Claim[StallObservation], ...]:
         Claim(
             name="socket_rcvbuf_slows_bulk",
             sentence="proxy_socket_rcvbuf 32k halves the throughput of bulk downloads from a nearby upstream",
-            source="tcp(7): a connection moves at most one receive buffer per round trip",
+            source="RFC 7323, section 1.1: the receive window limits throughput to one window per round trip",
             line="proxy_socket_rcvbuf 32k;",
             arms=(DEFAULT_UNTRACED, CURE_UNTRACED),
             effect=lambda block: bulk_rate(block[DEFAULT_UNTRACED]) / bulk_rate(block[CURE_UNTRACED]),

@@ -21,7 +21,7 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ONE_WAY_MS: Final = 10.0
-SOURCE: Final = "tcp(7): a connection moves at most one receive buffer per round trip"
+SOURCE: Final = "RFC 7323, section 1.1: the receive window limits throughput to one window per round trip"
 # The kernel doubles the value (socket(7)).
 MOST_BYTES_PER_S: Final = BULK_DOWNLOADS * 2 * ASKED_BYTES[CURE] / (2 * ONE_WAY_MS / 1000)
 # Connections reach their speed within a few round trips.

@@ -32,18 +32,18 @@ LINES: Final[Mapping[str, str]] = {
     "three_lines": 'proxy_http_version 1.1; proxy_set_header Connection ""; chunked_transfer_encoding off;',
     "all_but_buffering": _COPIED,
 }
-"""The lines of the copied snippet, each alone in a location, with HTTP/1.0 to the upstream unless the line changes
-that."""
+"""The lines of the copied snippet, each in its own location with HTTP/1.0 to the upstream; but ``defaults`` has none,
+``http_1_1`` and the last two use HTTP/1.1, and the last two combine several lines."""
 TRANSPORTS: Final[Mapping[str, int]] = {"plain": PORT, "tls": TLS_PORT, "http2": HTTP2_PORT}
 """The ports for clients: HTTP/1.1, HTTP/1.1 over TLS, and HTTP/2 over TLS."""
 CLEAR: Final[Mapping[str, int]] = {**TRANSPORTS, "http2": CLEAR_HTTP2_PORT}
-"""The same ports, and one for HTTP/2 without TLS, which browsers do not speak."""
+"""The same, but HTTP/2 without TLS, which browsers do not speak."""
 ARRIVED: Final[Mapping[str, tuple[str, str]]] = {
     f"{line}_{transport}": (line, transport) for line in LINES for transport in TRANSPORTS
 }
 """Figures for delivery: the share of small events that have arrived, by line and transport."""
 OF_SIZE: Final[Mapping[str, int]] = {f"of_{size}_bytes": size for size in (SMALL_BYTES, 1000, 10_000)}
-"""Further figures: the share of events of other sizes, with HTTP/1.1 to the upstream and over TLS."""
+"""Further figures: the share of events of several sizes, with HTTP/1.1 to the upstream and over TLS."""
 # A stream without any data.
 SILENT: Final = "silent"
 _GZIP: Final = {"Accept-Encoding": "gzip"}

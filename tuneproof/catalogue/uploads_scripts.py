@@ -13,7 +13,7 @@ CLIENTS: Final = 20
 UPLOADS: Final = 20
 LIMIT_BYTES: Final = 10_000  # client_max_body_size
 STALLED_AFTER_MS: Final = 300  # client_body_timeout
-# Several times as long as nginx takes to notice client_body_timeout.
+# More than twice client_body_timeout.
 _NOTICED_AFTER_S: Final = 0.8
 SLOW_TIMES: Final = 2
 # Many times as long as the pauses of a client that sends evenly, so that no delay on a busy machine is as long.
@@ -47,7 +47,7 @@ def whole(size_bytes: int, *headers: str) -> str:
 def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
     """Return the script in which clients send this part of an upload's body and wait.
 
-    It counts nginx's responses and the requests that have reached the backend; then the clients leave.
+    It counts nginx's responses and its connections to the backend; then the clients leave.
     """
     head_bytes = upload.index("\r\n\r\n") + 4
 
@@ -102,7 +102,7 @@ def occupied(rig: Rig) -> Figures:
 
 
 def slow(rig: Rig) -> Figures:
-    """Let clients send an upload evenly, for several times client_body_timeout; count those that fail."""
+    """Let clients send an upload evenly, for twice client_body_timeout; count those that fail."""
     rig.backend().play((Reply(),))
     per_s = 1000 * BODY_BYTES // (SLOW_TIMES * SLOW_STALLED_AFTER_MS)
     done = rig.flow(Flow(connections=CLIENTS, says=whole(BODY_BYTES), sends_bytes_per_s=per_s))

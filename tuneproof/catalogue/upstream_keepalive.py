@@ -31,13 +31,13 @@ BACKENDS: Final = (
 BACKEND_OF: Final[Mapping[str, Backend]] = {backend.name: backend for backend in BACKENDS}
 
 
-# The articles' recipe, and its opposite in a form that every version understands.
+# The article's recipe, and its opposite in a form that every version understands.
 KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_timeout 60s")
 REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
 NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
 
-# No more than the 32 connections per worker that newer versions keep by default.
 REQUESTS: Final = 4000
+# Each of two workers needs about 25 connections, and newer versions keep 32 by default.
 AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
 AB_FEW: Final = HttpLoad(concurrency=10, requests=1000)
 AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=1000)
@@ -114,7 +114,7 @@ def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
 
 
 def clients_stay(block: Mapping[str, HttpObservation]) -> bool:
-    """Tell whether each client sent at least ten requests per connection."""
+    """Tell whether clients sent at least ten requests per connection, on average over a trial."""
     return all(seen.client_connects_per_request <= KEPT_CONNECTS for seen in block.values())
 
 

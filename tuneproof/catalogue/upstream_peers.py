@@ -59,14 +59,14 @@ def _kept(connections: int) -> str:
 
 
 def _requests_at_once(rig: Rig) -> Figures:
-    """Let many clients send requests at once, several times, and count the SYNs that nginx sends."""
+    """Let many clients send requests at once, several times, and count the connections that nginx opens."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(connections=AT_ONCE, requests=REQUESTS_EACH)), requests=AT_ONCE * REQUESTS_EACH)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
 
 
 def _one_after_another(rig: Rig) -> Figures:
-    """Let one client send many requests, and count the SYNs that nginx sends."""
+    """Let one client send many requests, and count the connections that nginx opens."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(requests=AT_ONCE)), requests=AT_ONCE)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}

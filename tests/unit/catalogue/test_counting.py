@@ -27,7 +27,7 @@ def setting(name: str, **fields: object) -> Setting:
 
 
 def ratio(figure: str = "x") -> CountedClaim:
-    """Return the claim that one arm has a higher figure than the other."""
+    """Return the claim that one arm has more than twice the figure of the other."""
     return next(claims_from(Line(scenario="s", claim="n", arms=("a", "b"), figure=figure, threshold=2.0)))
 
 
@@ -85,7 +85,7 @@ def test_a_claim_expected_to_be_refuted_is_reversed_into_one_that_holds() -> Non
     assert turned_claim(old).expected_on("1.30", BARE) == "refuted"
 
 
-def test_a_configuration_gets_what_the_lab_needs_around_it() -> None:
+def test_a_written_configuration_contains_the_callers_parts_and_the_labs_own() -> None:
     text = written_config("return 200;", http="# here", listen="reuseport", workers="3", main="# there", events="x 1;")
     for part in (
         f"listen {PORT} reuseport;",
@@ -100,7 +100,7 @@ def test_a_configuration_gets_what_the_lab_needs_around_it() -> None:
 
 
 @pytest.mark.parametrize(("expected", "other"), [(Verdict.HOLDS, Verdict.REFUTED), (Verdict.REFUTED, Verdict.HOLDS)])
-def test_a_control_holds_for_the_arm_that_reverses_the_claim(expected: Verdict, other: Verdict) -> None:
+def test_a_control_is_about_the_reversing_arm_and_expects_the_other_verdict(expected: Verdict, other: Verdict) -> None:
     claim, control = share(what="w", control={"claim": "c", "sentence": "t"}, expected=expected.value)
     assert (claim.name, claim.arms, claim.turned_by, claim.expected) == ("n", ("a",), {"a": "b"}, expected)
     assert (control.name, control.arms, control.turned_by, control.expected) == ("c", ("b",), {"b": "a"}, other)

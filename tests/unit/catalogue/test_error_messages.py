@@ -13,6 +13,7 @@ from tuneproof.catalogue.error_messages_scripts import SCRIPTS, failed, lines_of
 from tuneproof.lab.protocol.codec import MalformedMessageError
 from tuneproof.lab.protocol.exchanges import Connection, Flow, Step
 from tuneproof.lab.protocol.scripted import Then
+from tuneproof.lab.subject.written_config import CERTIFICATE
 from tuneproof.messages.rows import messages
 from tuneproof.proof.inference.verdicts import Verdict
 
@@ -60,8 +61,8 @@ def test_an_added_directive_goes_into_the_server_and_other_parts_replace_those_o
 
 
 def test_placeholders_are_replaced() -> None:
-    made = module._expanded({"server": "{certificate}", "asks": [{"path": "/{x*3}"}], "port": 1})
-    assert made["server"].startswith("ssl_certificate ")
+    made = module._expanded({"server": "{certificate}", "http": "{backend}", "asks": [{"path": "/{x*3}"}], "port": 1})
+    assert (made["server"], made["http"]) == (CERTIFICATE, module._BACKEND)
     assert (made["asks"], made["port"]) == ([{"path": "/xxx"}], 1)
 
 

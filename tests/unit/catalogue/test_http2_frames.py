@@ -17,9 +17,10 @@ def frames(text: str) -> Iterator[tuple[int, int, int, bytes]]:
 
 
 def test_a_client_begins_with_its_preface_and_settings() -> None:
-    preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    assert list(frames(opening(acknowledges=False).removeprefix(preface))) == [(SETTINGS, 0, 0, b"")]
-    assert list(frames(opening(acknowledges=True).removeprefix(preface)))[1:] == [(SETTINGS, 1, 0, b"")]
+    preface, own, ack = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (SETTINGS, 0, 0, b""), (SETTINGS, 1, 0, b"")
+    for acknowledges, settings in ((False, [own]), (True, [own, ack])):
+        before, found, after = opening(acknowledges=acknowledges).partition(preface)
+        assert (before, found, list(frames(after))) == ("", preface, settings)
 
 
 def test_a_request_may_be_cancelled_at_once() -> None:

@@ -39,7 +39,7 @@ def observed(arm: Arm[HttpObservation], *, worker_s: float) -> HttpObservation:
 
 
 def test_each_worker_that_accepts_has_its_own_cpu() -> None:
-    """Nginx's own "auto" would count from the machine's first CPU."""
+    """With worker_cpu_affinity auto, nginx would count from the machine's first CPU."""
     for name, listeners in (("shared-queue", 1), ("queue-per-worker", len(CPUS))):
         arm = arms()[name]
         assert arm.subject.cpus is CpuShare.MANY
@@ -91,7 +91,7 @@ def test_a_machine_with_one_cpu_for_nginx_declares_the_same_arms() -> None:
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1
 
 
-def test_softirqs_are_steered_to_all_cpus_of_nginx() -> None:
+def test_each_arm_steers_softirqs_to_its_own_cpus() -> None:
     found = {arm.name: arm for arm in softirq_steering.scenario(TEN).arms}
     plans = {name: arm.plan for name, arm in found.items()}
     steered = {name: plan.cpus for name, plan in plans.items() if isinstance(plan, SteeredLoad)}

@@ -97,7 +97,7 @@ def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
     return plan.script
 
 
-# By name: a script, the time in seconds that a step may take, and the consequence of a longer time.
+# By name: a script, the time in seconds that each call to the client may take, and the consequence of a longer time.
 SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
     "dying_connections": (dying_connections_scripts.asked_in_turn(), 10, "nginx tries a failed server again"),
     "failed_requests": (script_of(upstream_peers.ARMS, "5xx-listed"), 5, "nginx tries a failed server again"),
@@ -126,7 +126,9 @@ def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: p
         request_limits_scripts.page(Machine(monkeypatch, 0.9, answer=rejected))
 
 
-def test_a_download_that_ends_before_others_begin_shows_nothing_about_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_that_is_half_done_before_others_begin_shows_nothing_about_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for come, is_void in ((499_999, False), (500_000, True)):
         machine = Machine(monkeypatch, 1, answer=answered(200, body_bytes=come))
         if is_void:
