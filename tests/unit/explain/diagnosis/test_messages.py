@@ -209,7 +209,9 @@ def test_a_full_accept_queue_follows_from_a_lack_of_file_descriptors() -> None:
     )
     findings = message_findings(given)
     assert headline(diagnose(given), findings) == "FOUND: nginx has no file descriptor left for new clients"
-    assert any(row.text.startswith("600 connections wait") for row in rows(diagnose(given), findings))
+    shown = list(rows(diagnose(given), findings))
+    assert any(row.text.startswith("600 connections wait") for row in shown)
+    assert [row.text[:24] for row in shown if row.label == "Next"] == ["Set worker_rlimit_nofile"]
 
 
 def test_a_message_that_cannot_be_explained_is_no_good_news() -> None:

@@ -300,6 +300,7 @@ CASES: Final[Rows] = {
             "touched: 0.2",
             log(**LEFT),
         ),
+        row("none left in one of two logs", NOT_SEEN, log(), log(client_closed_499=1)),
         *(
             row(f"{count} answers", verdict, log(**LEFT, request_time_s=spread(0.03, count=count)))
             for count, verdict in ((20, FOUND), (19, POSSIBLE))

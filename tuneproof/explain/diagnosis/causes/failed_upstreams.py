@@ -108,6 +108,8 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def _no_502(evidence: EvidenceSet, case: Case) -> None:
+    # A log of another day or host does not contradict the 502s in this one.
+    has_502 = any(log.content.status_counts.get(BAD_GATEWAY) for log in evidence.access_logs)
     for log in evidence.access_logs:
-        if log.content.requests >= ENOUGH_REQUESTS and not log.content.status_counts.get(BAD_GATEWAY):
+        if log.content.requests >= ENOUGH_REQUESTS and not has_502:
             refute(case, log, f"None of {log.content.requests} requests got a 502")
