@@ -121,7 +121,7 @@ def test_pytests_statuses_are_translated(
     assert suite._run(suite.pytest_command([*own, *words, os.fspath(tmp_path)])) == status
 
 
-@pytest.mark.parametrize(("place", "command"), [("tests/scenarios", "run"), ("tests/unit", "test")])
+@pytest.mark.parametrize(("place", "command"), [("tests/scenarios/test_claims.py", "run"), ("tests/unit", "test")])
 def test_wrong_options_are_rejected_in_the_name_of_the_command(place: str, command: str) -> None:
     ended = subprocess.run([*PYTEST, place, "--no-such-option"], capture_output=True, text=True, check=False)
     assert f"\n./lab {command}: error: unrecognized arguments: --no-such-option\n" in ended.stderr
