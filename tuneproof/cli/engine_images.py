@@ -1,7 +1,6 @@
 """The images for a run on several engines: one engine builds them before measuring, and the others get copies."""
 
 import contextlib
-import functools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -72,8 +71,12 @@ def _build(
     """Return the first engine that has, or could build, all images."""
 
     def build_on(name: str) -> str:
-        report = functools.partial(_say_of, name)
-        ensure_images(clients[name], specs, report=report, environment=environments[name])
+        ensure_images(
+            clients[name],
+            specs,
+            report=lambda line: say(f"engine {name}: {line}"),
+            environment=environments[name],
+        )
         return name
 
     *first, last = builders
@@ -83,7 +86,3 @@ def _build(
         except TuneproofError as error:
             say(f"engine {name} cannot build the images: {error.what.rstrip('.')}; trying the next engine")
     return build_on(last)
-
-
-def _say_of(engine: str, line: str) -> None:
-    say(f"engine {engine}: {line}")

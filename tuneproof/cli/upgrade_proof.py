@@ -69,7 +69,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Cal
         BadInputError: A version or an image is not available, or the configuration cannot be started.
         TuneproofError: The lab failed.
     """
-    old_version, new_version = _versions(options)
+    old_version, new_version = _version(options.old, "--from"), _version(options.new, "--to")
     ensure_engine(report=say)
     # SIGTERM then ends the run as Ctrl-C does, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -105,12 +105,8 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Cal
     )
 
 
-def _versions(options: argparse.Namespace) -> tuple[str, str]:
-    """Return the two versions; empty for a version that comes from an image."""
-    return _version(options.old, "--from"), _version(options.new, "--to")
-
-
 def _version(written: str, option: str) -> str:
+    """Return a version of the lab; empty for a version that comes from an image (BadInputError: the lab lacks it)."""
     version = version_of(written, option=option) if written else ""
     if version and version not in SUITES:
         raise BadInputError(

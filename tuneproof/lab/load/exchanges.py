@@ -7,8 +7,7 @@ from tuneproof.lab.protocol.exchanges import Answer, Connection
 
 def answers_of(connections: Iterable[Connection]) -> Iterator[Answer]:
     """Return the answers of all connections."""
-    for connection in connections:
-        yield from connection.answers
+    return (answer for connection in connections for answer in connection.answers)
 
 
 def statuses(connections: Iterable[Connection], status: int) -> int:

@@ -176,14 +176,12 @@ class TrialNginx:
         """Send nginx's workers a signal that ends them, and wait until the master has replaced them."""
         old = {worker.pid for worker in self.workers()}
         self._stage.observer.signal(name, "workers")
-        self.wait_until(lambda: self._are_others(old), f"did not replace its workers after {name}")
 
-    def _are_others(self, old: Collection[int]) -> bool:
-        try:
-            new = {worker.pid for worker in self.workers()}
-        except LabError:
-            return False  # no worker exists until the master has started the next one
-        return bool(new) and not new & set(old)
+        def others_run() -> bool:
+            new = self._worker_pids()
+            return bool(new) and not new & old
+
+        self.wait_until(others_run, f"did not replace its workers after {name}")
 
     def start_another(self) -> str:
         """Start a second nginx with the same configuration; return its error if it does not start, or an empty text."""
@@ -224,14 +222,14 @@ class TrialNginx:
 
     def settle(self, workers: int) -> None:
         """Wait until there are this many workers."""
-        self.wait_until(lambda: self._has_workers(workers), f"did not start {workers} workers")
+        self.wait_until(lambda: len(self._worker_pids()) >= workers, f"did not start {workers} workers")
 
-    def _has_workers(self, number: int) -> bool:
+    def _worker_pids(self) -> set[int]:
         try:
-            return len(self.workers()) >= number
+            return {worker.pid for worker in self.workers()}
         except LabError:
-            # nginx is in the background already, but has not set its title yet.
-            return False
+            # nginx is in the background already, but its master has not set its title yet.
+            return set()
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until a condition is true; ``what`` is what the subject did not do in time, for the message.

@@ -42,7 +42,7 @@ def test_the_removal_of_an_overlay_network_in_use_is_repeated(api: FakeApi, *, o
     api.overlay = overlay
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
-    assert remove_dead_sessions(api.client).networks == removed
+    assert [one.networks for one in remove_dead_sessions(api.client)] == [removed]
     assert has_overlay_network(api.client, "alive") == overlay
     assert not has_overlay_network(api.client, "nobody")
 
@@ -71,9 +71,9 @@ def test_the_lease_is_removed_last(api: FakeApi) -> None:
     """Without the lease, the next run could not see that the remaining resources may be removed."""
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("has active endpoints")]
-    assert remove_dead_sessions(api.client).networks == 0
+    assert [one.networks for one in remove_dead_sessions(api.client)] == [0]
     assert kept(api, DEAD) == {"dead-network", "dead-lease-0"}
-    assert remove_dead_sessions(api.client) == Removed(containers=1, networks=1)
+    assert remove_dead_sessions(api.client) == [Removed(containers=1, networks=1)]
     assert not kept(api, DEAD)
 
 
