@@ -20,7 +20,7 @@ from tuneproof.lab.engine.failures import engine_errors
 
 PUBLISHED: Final = Path(__file__).parents[3] / "images" / "published.json"
 BUILD_IMAGES: Final = "TUNEPROOF_BUILD_IMAGES"
-"""Environment variable: with any value, the images of a release are built here instead of being pulled."""
+"""Environment variable: unless it is empty, the images of a release are built here instead of being pulled."""
 _PULL_TIMEOUT_S: Final = 600
 # The engine's error for content that does not match its digest.
 _UNVERIFIED: Final = "verif"

@@ -1,4 +1,4 @@
-"""Counting trials: each starts its own nginx, sends a few requests, and counts what happens."""
+"""Counting trials: most start their own nginx; they send a few requests, and count what happens."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ class CountedRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Counted(Load[CountedRecord, CountedObservation]):
-    """A trial that starts its own nginx."""
+    """A trial that counts, usually on its own nginx."""
 
     configuration: str = ""  # name of its configuration; empty if nginx runs as long as the lab
     script: Callable[[Rig], Figures]  # runs the trial and returns its counts
@@ -42,7 +42,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
     starts: bool = True  # whether nginx is started: not if the configuration is only tested, or nginx already runs
 
     def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - sends no label
-        """Start nginx, run the script, end nginx.
+        """Start nginx, run the script, stop nginx; without ``starts``, only run the script.
 
         Raises VoidTrialError: the script waited too long, or a precondition of what it counts failed. Raises LabError:
         nginx does not start, or a job failed.

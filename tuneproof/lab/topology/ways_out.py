@@ -11,7 +11,7 @@ _ANSWERS_WITHIN_S: Final = 0.7
 _COMPLETE: Final = 0x2
 # All probes are sent at once, with one wait after them. The DNS query asks for the root's name servers, so it reveals
 # nothing.
-_LOOK: Final = f"""\\
+_LOOK: Final = f"""\
 import json, socket, struct, sys, time
 routes = [line.split() for line in open("/proc/net/route").readlines()[1:]]
 found = {{socket.inet_ntoa(struct.pack("<L", int(route[2], 16))) for route in routes if int(route[2], 16)}}
