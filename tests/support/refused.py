@@ -109,6 +109,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
     "if-without-a-space": ("server { if($uri) { return 403; } }", 'unknown directive "if($uri)"'),
     "else": ("server { if ($uri) { return 403; } else { return 404; } }", 'unknown directive "else"'),
     "location-without-a-space": ("server { location/a { } }", 'unknown directive "location/a"'),
+    "no-break-space": ("server { listen\u00a080; }", 'unknown directive "listen\u00a080"'),
     "directive-with-a-colon": ("server { server_name: a; }", 'unknown directive "server_name:"'),
     "port-in-words": (
         "server { location / { proxy_pass http://127.0.0.1:app; } }",

@@ -111,8 +111,13 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
 
 
 def _of_other_product(audit: Audit, problems: Sequence[Problem]) -> str:
-    """Return a directive that neither nginx nor a packaged module has, with its place; empty for none."""
+    """Return a directive that neither nginx nor a packaged module has, with its place; empty for none.
+
+    All products share nginx's syntax.
+    """
     unknown = {problem.message for problem in problems}
+    if any(message.startswith("unexpected") for message in unknown):
+        return ""
     others = (said for said in foreign(audit.facts.configuration) if not is_packaged(said.name))
     found = next((one for one in others if f'unknown directive "{one.name}"' not in unknown), None)
     return f"{one_line(found.name)} ({_at(audit, found)})" if found is not None else ""

@@ -13,7 +13,8 @@ KNOWN: Final = known()
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
 # No directive's name has such a character. Slashes and tildes also occur in other programs' templates.
 _NO_NAME: Final = re.compile(r"\w+[(=:].*", re.DOTALL)
-_JOINED: Final = re.compile(r"(\w+)[~/,^].*", re.DOTALL)
+# Web pages and word processors put other spaces than nginx's between words.
+_JOINED: Final = re.compile(r"(\w+)(?:[~/,^]|[^\S \t\r\n]|[\u200b\ufeff]).*", re.DOTALL)
 # nginx has no "else"; the other words follow an unquoted semicolon in copied headers.
 _NEVER: Final = frozenset(
     {*("else", "elseif", "elsif", "elif"), *("includeSubDomains", "includeSubdomains", "preload", "HttpOnly", "Secure")}

@@ -15,6 +15,7 @@ _DIFF: Final = re.compile(r"^(?:diff --git |@@ -\d)", re.MULTILINE)
 _PROMPT: Final = re.compile(
     r"(?:\[?[\w.-]+@[\w.-]+[^$#%>\n]{0,80}[$#%>]|[$%>]) ?(?:sudo )?(?:cat|less|more|head|tail|nginx|docker|kubectl)\b"
 )
+_PREFIX: Final = re.compile(r"[\w.-]+ +\| ")
 _NUMBER: Final = re.compile(r"\s{0,12}(\d{1,6})[:|\s]")
 _FEWEST_NUMBERED: Final = 3
 
@@ -33,6 +34,16 @@ _WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str
     (lambda text, _: _FENCE.search(text), "Markdown", "audit the lines between its fences"),
     (lambda text, _: _DIFF.search(text), "a patch", "audit the files that it changes"),
     (lambda _, lines: lines and all(line.startswith("+") for line in lines), "a patch", "remove each line's plus sign"),
+    (
+        lambda _, lines: lines and all(map(_PREFIX.match, lines)),
+        "a log of Docker Compose",
+        "docker compose exec SERVICE nginx -T prints it without prefixes",
+    ),
+    (
+        lambda _, lines: lines and all(line.startswith("nginx: ") for line in lines),
+        "nginx's messages",
+        "correct the error that they name: nginx -T prints the files only after a successful test",
+    ),
     (lambda _, lines: _is_numbered(lines), "text with line numbers", "print it without them"),
     (lambda _, lines: lines and _PROMPT.match(lines[0].strip()), "output after a command", "remove the first line"),
 )

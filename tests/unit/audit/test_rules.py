@@ -268,6 +268,20 @@ def test_no_patch_is_given_if_a_header_may_close_the_connections(value: str, *, 
     assert bool(one.edits) == is_patched
 
 
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("server_name \u201ca.example\u201d;", True),
+        ("root /a; add_header A \u2018b;", True),
+        ('return 200 "\u201ca\u201d \u201cb\u201d";', False),
+        ("add_header A 'b \u201cc\u201d';", False),
+    ],
+)
+def test_typographic_quotes_are_reported_unless_plain_quotes_are_around_them(line: str, *, is_found: bool) -> None:
+    found = [one.claim for one in of(server(line)).advice]
+    assert ("typographic_quotes_are_part_of_a_value" in found) == is_found
+
+
 def test_a_patch_changes_a_line_only_once() -> None:
     """Two locations of one finding need different values in a line that both inherit."""
     places = [f"location /{size} {{ {PROXIED} proxy_buffer_size {size}; }}" for size in ("8k", "16k")]

@@ -22,6 +22,8 @@ def indented(text: str, by: str) -> str:
         (f"diff --git a/n.conf b/n.conf\n@@ -0,0 +1,5 @@\n{indented(CONFIGURATION, '+')}", "a patch"),
         (indented(CONFIGURATION, "+"), "a patch"),
         ("".join(f"{number:6}\t{line}\n" for number, line in enumerate(CONFIGURATION.splitlines(), 1)), "line numbers"),
+        (indented(CONFIGURATION, "web-1  | "), "a log of Docker Compose"),
+        ('nginx: [emerg] unknown directive "a"\nnginx: configuration file a test failed\n', "nginx's messages"),
         (f"$ cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
         (f"root@web-1:/etc/nginx# cat nginx.conf\n{CONFIGURATION}", "output after a command"),
         (f"[root@web ~]# docker exec web cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
