@@ -38,6 +38,8 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
 _ADDRESS: Final = re.compile(r"[\d.]+(?::\d+)?$|\[|unix:")
 _LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
 """Causes that nginx logs whenever they occur, at the default level."""
+_LOGGED_AS_CRIT: Final = (Cause.NO_PORT,)
+_BELOW_CRIT: Final = frozenset({"debug", "info", "notice", "warn", "error"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,7 @@ class Messages:
     ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, in the same order
     all_messages: int = 0  # number of all messages, including those without a row
     own_messages: int = 0  # number of nginx's own messages: the kernel and Kubernetes log none about upstreams
+    has_errors: bool = False  # whether the logs contain level error: some are written from crit on
     unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -114,7 +117,8 @@ class Messages:
             return ()
         there = {each.row.id for each in (*self.problems, *self.looks)}
         there |= {each.row.id for finding in self.problems for each in finding.consequences}
-        return tuple(cause for cause in _LOGGED if not there & set(_CAUSES[cause]))
+        logged = _LOGGED if self.has_errors else _LOGGED_AS_CRIT
+        return tuple(cause for cause in logged if not there & set(_CAUSES[cause]))
 
 
 def shows(cause: Cause, finding: MessageFinding) -> bool:
@@ -151,6 +155,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         ordinary=_of(findings, Problem.NO),
         all_messages=sum(log.content.messages for log in logs) - copies.total(),
         own_messages=sum(sum(log.content.levels.values()) for log in logs),
+        has_errors=any(not _BELOW_CRIT.isdisjoint(log.content.levels) for log in logs),
         unknown=sum(log.content.unknown.number for log in logs),
         unknown_examples=tuple(text for log in logs for text in log.content.unknown.examples)[:3],
         files=tuple(log.name for log in logs),

@@ -240,6 +240,13 @@ def test_a_cause_is_not_logged_if_a_log_of_some_length_lacks_its_message(number:
     assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
 
 
+def test_a_log_without_level_error_shows_only_which_messages_of_level_crit_it_lacks() -> None:
+    """Somebody may have raised the level of error_log."""
+    crit = ["[crit] 7#7: accept4() failed (24: Too many open files)"] * ENOUGH_MESSAGES
+    assert found(written(*crit)).not_logged() == (Cause.NO_PORT,)
+    assert Cause.REFUSED in found(written(*crit, BIG)).not_logged()
+
+
 def test_an_unknown_message_is_shown_if_its_level_is_error() -> None:
     findings = found(written("[error] 7#7: *1 a riddle", "[info] 7#7: *1 a riddle"))
     assert (findings.unknown, findings.unknown_examples) == (1, ("a riddle",))
