@@ -142,7 +142,7 @@ SABOTAGES = {
         claims=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
     ),
     "mitigations-left-out": Sabotage(
-        scenario=_LEAGUE.League().scenario(),
+        scenario=_LEAGUE.SCENARIO,
         stand_ins={_LEAGUE.SMALL: _LEAGUE.DEFAULT, "limit-rate": _LEAGUE.DEFAULT},
         claims=("small_rmem_halves_lag", "limit_rate_halves_lag"),
     ),

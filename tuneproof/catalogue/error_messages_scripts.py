@@ -24,6 +24,7 @@ _ENTRY: Final = re.compile(
 
 Went = tuple[str, int]
 """The outcome of a trial: the text that nginx wrote, and how many requests failed."""
+Script = Callable[[Rig, Provocation], Went]
 
 
 def lines_of(row: str, text: str) -> int:
@@ -42,7 +43,7 @@ def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
     def script(rig: Rig) -> Figures:
         (provocation,) = asked
         rig.backend(BACKEND).fault(provocation.fault.says, provocation.fault.then)
-        text, unanswered = does(rig, provocation, row)
+        text, unanswered = does(rig, provocation)
         lines = lines_of(row, text)
         return {"lines": lines, "appears": float(lines > 0), "ended": float(not lines and not unanswered)}
 
@@ -59,7 +60,7 @@ def failed(asked: Iterable[Flow], results: Iterable[Iterable[Connection]]) -> in
     return count
 
 
-def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
+def _asks(rig: Rig, provocation: Provocation) -> Went:
     """Send requests; clients that stay leave once all others have been answered and nginx is idle."""
     with rig.standing(*provocation.asks, port=provocation.port) as results:
         if any(flow.stays for flow in provocation.asks):
@@ -68,7 +69,7 @@ def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
     return rig.error_log(), failed(provocation.asks, results)
 
 
-def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
+def _asks_until_left(rig: Rig, provocation: Provocation) -> Went:
     """Let clients stay until nginx has ended their connections."""
     with rig.standing(*provocation.asks) as results:
         rig.wait_until(lambda: not rig.sockets().local.get("ESTAB"), "did not end its connections")
@@ -76,14 +77,14 @@ def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
     return rig.error_log(), failed(provocation.asks, results)
 
 
-def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
+def _asks_at_once(rig: Rig, provocation: Provocation) -> Went:
     """Send requests while the worker is stopped, so that it receives all of them in one loop iteration."""
     results = rig.flows_behind_stopped_workers(*provocation.asks)
     rig.rest()
     return rig.error_log(), failed(provocation.asks, results)
 
 
-def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
+def _asks_by_http2(rig: Rig, provocation: Provocation) -> Went:
     """Send requests on one HTTP/2 connection."""
     (flow,) = provocation.asks
     statuses = rig.client.http2(*rig.at(provocation.port), flow.requests, flow.path)
@@ -91,21 +92,21 @@ def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
     return rig.error_log(), sum(not 0 < status < _FIRST_ERROR for status in statuses)
 
 
-def _tests(rig: Rig, _provocation: Provocation, _row: str) -> Went:
+def _tests(rig: Rig, _provocation: Provocation) -> Went:
     """Let nginx test the configuration."""
     tested = rig.test()
     return tested.text, tested.status
 
 
-def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:
+def _starts_another(rig: Rig, _provocation: Provocation) -> Went:
     """Start a second nginx with the same configuration."""
     return rig.start_another(), 0
 
 
-def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
+def _ends_worker(signal: str) -> Script:
     """Return a script that ends the worker with a signal, and sends a request to its successor."""
 
-    def trial(rig: Rig, provocation: Provocation, _row: str) -> Went:
+    def trial(rig: Rig, provocation: Provocation) -> Went:
         rig.kill_workers(signal)
         results = rig.flows(*provocation.asks)
         rig.rest()
@@ -114,7 +115,7 @@ def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
     return trial
 
 
-SCRIPTS: Final[Mapping[str, Callable[[Rig, Provocation, str], Went]]] = MappingProxyType(
+SCRIPTS: Final[Mapping[str, Script]] = MappingProxyType(
     {
         "asks": _asks,
         "asks at once": _asks_at_once,

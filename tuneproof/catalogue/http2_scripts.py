@@ -41,7 +41,6 @@ def requests(*, resets: bool) -> Script:
 
 def beyond_the_limit(rig: Rig) -> Figures:
     """Let a client that has not seen nginx's settings send many requests; count those that nginx refuses."""
-    rig.backend().play((Reply(streams=True),))
     seen = rig.client.http2(*rig.at(HTTP2_PORT), REQUESTS, "/wait/300")
     return {"refused_share": seen.count(0) / REQUESTS}
 

@@ -16,6 +16,7 @@ from tuneproof.catalogue.reuseport_stall import (
     ONE_LOADED,
     RELIEF_THRESHOLD,
     STALL_WARM_UP,
+    UPSTREAM,
 )
 from tuneproof.catalogue.reuseport_stall_effects import stall, turn_cpu_ms
 from tuneproof.lab.load.base import Metric
@@ -82,16 +83,13 @@ class NetworkQuality:
 
     network: NetworkProfile  # other properties of the links; a rate lower than an arm's remains in force
     grid: Grid = WHOLE  # the rates; a quick run measures only the corners of the grid
-    upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return the arms of the grid and the further arms that the claims compare.
 
         Raises PreconditionError: The network cannot have a rate.
         """
-        subject = Subject(
-            name="subject", config=SubjectConfig(upstream=self.upstream, reuseport=True), records_turns=True
-        )
+        subject = Subject(name="subject", config=SubjectConfig(upstream=UPSTREAM, reuseport=True), records_turns=True)
         grid = [
             Arm(
                 name=grid_arm(upstream, client),

@@ -118,7 +118,7 @@ def spilled(observation: MemoryObservation) -> float:
 
 
 def only_workers_ended(block: Mapping[str, MemoryObservation]) -> bool:
-    """Tell whether no nginx processes ended except killed workers."""
+    """Tell whether workers ended only because the kernel killed them."""
     return not block[KILLED.name].others_ended
 
 

@@ -36,9 +36,9 @@ _CACHE: Final = (
 )
 
 
-def _cached(directives: str, valid: str = "1s") -> str:
+def _cached(directives: str) -> str:
     location = (
-        f"location / {{ proxy_pass http://{BACKEND.upstream}; proxy_cache cache; proxy_cache_valid 200 {valid}; "
+        f"location / {{ proxy_pass http://{BACKEND.upstream}; proxy_cache cache; proxy_cache_valid 200 {VALID_S:g}s; "
         f"{directives} access_log {ACCESS_LOG_PATH} asked; }}"
     )
     # A worker accepts all waiting connections, and reads their requests, before it handles any other event.
@@ -97,8 +97,8 @@ ARMS: Final = arms_of(
         _arm("expired", _cached(""), _stampede_on_expired),
         _arm("expired-locked", _cached("proxy_cache_lock on;"), _stampede_on_expired),
         _arm("expired-updating", _cached("proxy_cache_use_stale updating;"), _stampede_on_expired),
-        _arm("microcache", _cached("", valid="1s"), _visitors),
-        _arm("unbuffered-microcache", _cached("proxy_buffering off;", valid="1s"), _visitors),
+        _arm("microcache", _cached(""), _visitors),
+        _arm("unbuffered-microcache", _cached("proxy_buffering off;"), _visitors),
         _arm("no-cache", written_config(f"location / {{ proxy_pass http://{BACKEND.upstream}; {LOG} }}"), _visitors),
     ]
 )

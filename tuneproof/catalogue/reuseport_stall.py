@@ -21,6 +21,7 @@ from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
+from tuneproof.proof.scenario.backends import Backend
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -28,8 +29,10 @@ from tuneproof.proof.scenario.scenarios import Scenario
 SCENARIO: Final = "reuseport_stall"
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
 TCP_RMEM: Final = "net.ipv4.tcp_rmem"
+UPSTREAM: Final = Backend().upstream
 
 SMALLEST_RMEM_BYTES: Final = 40960
+_REUSEPORT: Final = SubjectConfig(upstream=UPSTREAM, reuseport=True)
 DOSES: Final = 5
 BULK_DOWNLOADS: Final = 4
 FAST_RATE_HZ: Final = 15.0
@@ -82,11 +85,6 @@ class ReuseportStall:
     """The scenario for one host: its subjects, arms and claims."""
 
     default_rmem: tuple[int, int, int]  # tcp_rmem of a new network namespace: minimum, default, maximum in bytes
-    upstream: str = "backend:8000"
-
-    @property
-    def _reuseport(self) -> SubjectConfig:
-        return SubjectConfig(upstream=self.upstream, reuseport=True)
 
     def _dose_subject(self, max_bytes: int) -> Subject:
         low, default, _ = self.default_rmem
@@ -98,7 +96,7 @@ class ReuseportStall:
         )
         return Subject(
             name=f"rmem-{max_bytes}",
-            config=self._reuseport,
+            config=_REUSEPORT,
             records_turns=True,
             sysctls={TCP_RMEM: " ".join(str(value) for value in triple)},
         )
@@ -120,9 +118,9 @@ class ReuseportStall:
         reuseport = doses[0].subject
         # No claim uses this subject's loop iterations, but it is compared with subjects that record theirs.
         shared = Subject(
-            name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False), records_turns=True
+            name="shared-queue", config=SubjectConfig(upstream=UPSTREAM, reuseport=False), records_turns=True
         )
-        twin = Subject(name="twin", config=self._reuseport, records_turns=True)
+        twin = Subject(name="twin", config=_REUSEPORT, records_turns=True)
         return (
             *doses,
             Arm(name="unloaded-default", subject=doses[0].subject, plan=UNLOADED),

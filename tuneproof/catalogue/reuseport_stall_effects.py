@@ -45,7 +45,7 @@ def median_total_ms(requests: Sequence[FastRequest]) -> float:
 
 
 def loaded_turns(observation: StallObservation) -> WorkerTurns:
-    """Return the loop iterations of worker 1, which carries the bulk downloads of "one worker".
+    """Return the loop iterations of worker 1, which carries all bulk downloads if only one worker does.
 
     Raises ValueError: Its loop iterations were not recorded.
     """

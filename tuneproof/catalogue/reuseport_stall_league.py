@@ -5,7 +5,6 @@ https://nginx.org/en/docs/http/ngx_http_proxy_module.html, https://nginx.org/en/
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
@@ -18,6 +17,7 @@ from tuneproof.catalogue.reuseport_stall import (
     STALL_WARM_UP,
     TCP_RMEM,
     TURN_BOUND_BYTES,
+    UPSTREAM,
 )
 from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_wall_ms
 from tuneproof.lab.load.base import Metric
@@ -30,7 +30,6 @@ from tuneproof.proof.scenario.scenarios import Scenario
 Arms = Mapping[str, Mapping[str, Metric]]
 """Metrics by arm, as in a cell of results.json."""
 
-SCENARIO: Final = "reuseport_stall_league"
 PLAN: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0),
     fast_rate_hz=FAST_RATE_HZ,
@@ -69,31 +68,11 @@ COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class League:
-    """The scenario that compares mitigations."""
-
-    upstream: str = "backend:8000"
-
-    def arms(self) -> tuple[Arm[StallObservation], ...]:
-        """Return one arm per mitigation, one with two mitigations, and two identical ones without any."""
-        arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
-        arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
-        arms.append(self._arm(SMALL_NO_FILE, DIRECTIVES[NO_FILE], rmem=SMALL_RMEM))
-        arms.append(self._arm(SHARED, (), reuseport=False))
-        arms.append(self._arm(TWIN, ()))
-        return tuple(arms)
-
-    def _arm(
-        self, name: str, directives: tuple[str, ...], *, rmem: str = "", reuseport: bool = True
-    ) -> Arm[StallObservation]:
-        config = SubjectConfig(upstream=self.upstream, reuseport=reuseport, location=directives)
-        sysctls = {TCP_RMEM: rmem} if rmem else {}
-        return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls, records_turns=True), plan=PLAN)
-
-    def scenario(self) -> Scenario[StallObservation]:
-        """Return the scenario."""
-        return Scenario(name=SCENARIO, arms=self.arms(), claims=claims_of(SCENARIO, code=CODE), warm_up=STALL_WARM_UP)
+def arm(name: str, *directives: str, rmem: str = "", reuseport: bool = True) -> Arm[StallObservation]:
+    """Return the arm of an nginx with these directives in its location."""
+    config = SubjectConfig(upstream=UPSTREAM, reuseport=reuseport, location=directives)
+    sysctls = {TCP_RMEM: rmem} if rmem else {}
+    return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls, records_turns=True), plan=PLAN)
 
 
 def factors(block: Mapping[str, StallObservation]) -> float:
@@ -148,8 +127,21 @@ CODE: Final[Code] = {
     "turn_wall_ms": turn_wall_ms,
 }
 
+SCENARIO: Final = Scenario(
+    name="reuseport_stall_league",
+    arms=(
+        *(arm(name, *directives) for name, directives in DIRECTIVES.items()),
+        arm(SMALL, rmem=SMALL_RMEM),
+        arm(SMALL_NO_FILE, *DIRECTIVES[NO_FILE], rmem=SMALL_RMEM),
+        arm(SHARED, reuseport=False),
+        arm(TWIN),
+    ),
+    claims=claims_of("reuseport_stall_league", code=CODE),
+    warm_up=STALL_WARM_UP,
+)
+
 ADVICE: Final = Advice(
-    scenario=lambda _run: League().scenario(),
+    scenario=lambda _run: SCENARIO,
     full_depth=("twins_are_alike",),
     timed=True,
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import claims_of
-from tuneproof.catalogue.reuseport_stall import STALL_WARM_UP, TCP_RMEM
+from tuneproof.catalogue.reuseport_stall import STALL_WARM_UP, TCP_RMEM, UPSTREAM
 from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
@@ -16,7 +16,7 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# With at least 12 blocks, a full run sends more than the article's hundred requests, and a quick run half as many.
+# In at least 12 blocks, a full run sends more than the article's hundred requests; a quick run, in 5, half as many.
 PLAN: Final = OneByOne(requests=10)
 
 # The article's results by arm, in words, since its figures are ranges from its logs.
@@ -29,7 +29,7 @@ THEIRS: Final = {
 
 def arm(name: str, *, reuseport: bool = True, rmem: str = "") -> Arm[ProtocolObservation]:
     """Return one of the article's arms."""
-    config = SubjectConfig(upstream="backend:8000", reuseport=reuseport)
+    config = SubjectConfig(upstream=UPSTREAM, reuseport=reuseport)
     return Arm(
         name=name, subject=Subject(name=name, config=config, sysctls={TCP_RMEM: rmem} if rmem else {}), plan=PLAN
     )

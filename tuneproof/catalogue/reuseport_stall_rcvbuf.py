@@ -19,6 +19,7 @@ from tuneproof.catalogue.reuseport_stall import (
     RELIEF_THRESHOLD,
     STALL_WARM_UP,
     TCP_RMEM,
+    UPSTREAM,
     bulk_rate,
 )
 from tuneproof.catalogue.reuseport_stall_effects import largest_turn_bytes, turn_bytes
@@ -64,7 +65,6 @@ class SocketBuffers:
     """The scenario for one host."""
 
     largest_rmem_bytes: int  # tcp_rmem's maximum in a new network namespace
-    upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""
@@ -87,7 +87,7 @@ class SocketBuffers:
     ) -> Arm[StallObservation]:
         subject = Subject(
             name=name,
-            config=SubjectConfig(upstream=self.upstream, location=directives),
+            config=SubjectConfig(upstream=UPSTREAM, location=directives),
             sysctls={TCP_RMEM: rmem} if rmem else {},
             records_turns=traced,
         )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS, bulk_rate
+from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS, UPSTREAM, bulk_rate
 from tuneproof.catalogue.reuseport_stall_rcvbuf import (
     ASKED_BYTES,
     BULK_PRICE_THRESHOLD,
@@ -31,7 +31,7 @@ WARM_UP: Final = StallLoad(bulk_per_worker=(1, 1), settle_s=0.0, measure_s=0.02)
 
 def arm(name: str, *directives: str) -> Arm[StallObservation]:
     """Return the arm of an nginx with these directives in its location and a 20 ms round trip to its upstream."""
-    subject = Subject(name=name, config=SubjectConfig(upstream="backend:8000", location=directives))
+    subject = Subject(name=name, config=SubjectConfig(upstream=UPSTREAM, location=directives))
     return Arm(name=name, subject=subject, plan=PLAN, network=upstream_at(ONE_WAY_MS))
 
 

@@ -32,10 +32,10 @@ ONE, BOTH, TWIN, MANY_ONE, MANY = "cpus-0", "cpus-0-1", "cpus-0-twin", "many-wor
 
 
 def other_cpu(arms: Metrics) -> str:
-    """Return in words how busy nginx kept its own CPU: RPS helps only if that CPU is busy and another one is not."""
+    """Return in words how much CPU time nginx used: RPS helps only if the first CPU is busy and another one is not."""
     share = next(iter(arms.values())).get("worker_cpu_share") or 0.0
     return (
-        f"it depends on the host: nginx used {share:.0%} of its CPU here, and on two CPUs the second one is "
+        f"it depends on the host: nginx used {share:.0%} of a CPU here, and on two CPUs the second one is "
         "the load generator's"
     )
 

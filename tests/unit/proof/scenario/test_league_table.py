@@ -17,7 +17,7 @@ from tuneproof.catalogue.network_quality import (
     grid_lines,
     relieved_share,
 )
-from tuneproof.catalogue.reuseport_stall_league import PLAN, TWIN, League, league_lines
+from tuneproof.catalogue.reuseport_stall_league import PLAN, SCENARIO, TWIN, league_lines
 from tuneproof.catalogue.reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
 from tuneproof.catalogue.reuseport_stall_protocol import SCENARIO as PROTOCOL
 from tuneproof.catalogue.reuseport_stall_protocol import THEIRS, beside_the_article
@@ -62,9 +62,9 @@ def test_a_mitigations_line_contains_the_figures_of_its_arm() -> None:
 
 
 def test_the_claim_about_the_two_factors_shows_a_table_of_all_arms() -> None:
-    claim = League().scenario().claim("receive_buffer_is_the_larger_factor")
+    claim = SCENARIO.claim("receive_buffer_is_the_larger_factor")
     assert claim.table is league_lines
-    assert {*claim.arms, TWIN} == {arm.name for arm in League().arms()}
+    assert {*claim.arms, TWIN} == {arm.name for arm in SCENARIO.arms}
 
 
 def test_our_figures_are_next_to_the_articles() -> None:
