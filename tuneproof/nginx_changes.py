@@ -100,13 +100,13 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_max_field_size", "1.19.7"): {"instead": "large_client_header_buffers"},
     ("http2_max_header_size", "1.19.7"): {"instead": "large_client_header_buffers"},
     ("sendfile_max_chunk", "1.21.4"): {"meaning": "one fast download no longer monopolizes a worker in sendfile(2)"},
-    ("ssl_protocols", "1.23.4"): {"meaning": "clients get TLSv1.3"},
+    ("ssl_protocols", "1.23.4"): {"meaning": "clients that support TLSv1.3 use it"},
     **{(name, "1.23.4"): {"meaning": "TLSv1.3 is offered to the upstream as well"} for name in _TO_UPSTREAM},
     ("http2_push", "1.25.1"): _OF_PUSH,
     ("http2_push_preload", "1.25.1"): _OF_PUSH,
     ("http2_max_concurrent_pushes", "1.25.1"): _OF_PUSH,
     ("ssl", "1.25.1"): {"instead": "listen … ssl", "meaning": "nginx does not start with it"},
-    ("ssl_protocols", "1.27.3"): {"meaning": "clients without TLSv1.2 are rejected"},
+    ("ssl_protocols", "1.27.3"): {"meaning": "clients that only speak TLSv1 or TLSv1.1 are rejected"},
     **{
         (name, "1.27.3"): {"meaning": "handshakes with upstreams that only speak TLSv1 or TLSv1.1 fail"}
         for name in _TO_UPSTREAM

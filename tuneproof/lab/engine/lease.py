@@ -2,8 +2,8 @@
 
 The lease is a container that reads from the connection over which the session attached to it. When the session's
 process or machine ends, the engine closes that container's input, and the container exits: at once if the process ends;
-after about two minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s); over
-ssh, when the remote sshd notices (ClientAliveInterval, sshd_config(5)).
+within about three minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s);
+over ssh, when the remote sshd notices (ClientAliveInterval, sshd_config(5)).
 
 The container has a new network namespace and every CPU of the host; it first prints their properties, which a run needs
 anyway.
