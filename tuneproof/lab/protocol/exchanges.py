@@ -52,7 +52,7 @@ class Flow:
     """Whether a connection begins with a line that names its own addresses, as a load balancer passes on a client's
     (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1).
     """
-    timeout_s: float = 30.0  # for a connection's requests, and again for each later step
+    timeout_s: float = 30.0  # for a connection's requests, and again for each later step and repetition; STAY has none
 
     @property
     def stays(self) -> bool:

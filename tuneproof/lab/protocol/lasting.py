@@ -19,5 +19,5 @@ def lasts(seconds: Callable[..., float]) -> Callable[[F], F]:
 
 
 def lasts_s(function: Callable[..., Any], arguments: Mapping[str, Any]) -> float:
-    """Return how long a call may take, in seconds; 0 for a function that waits for nothing."""
+    """Return how long a call may take, in seconds; 0 for a function without a declared maximum."""
     return _LASTING[function](**arguments) if function in _LASTING else 0.0

@@ -1,4 +1,4 @@
-"""The values that the agent of a netadmin container returns about its role's link; netadmin.py lists its functions."""
+"""The values that a netadmin container's agent takes and returns; netadmin.py lists its functions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -142,7 +142,7 @@ class Loadgen(Protocol):
 
     @lasts(lambda wait_s, **_: wait_s)
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> StormSeen:
-        """Start connections as fast as possible, wait until all are established, each at least ``wait_s``; reset all.
+        """Start connections as fast as possible; reset all when they are established, or ``wait_s`` after the last.
 
         A connection is established when the client has received the SYN-ACK, whether or not the server ever accepts it.
         """

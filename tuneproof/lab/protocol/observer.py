@@ -162,8 +162,8 @@ class Observer(Protocol):
     def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx; its own user may do that without any capability (kill(2)).
 
-        ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those of them that
-        are "leaving", or the "master". Processes that have ended are skipped.
+        ``name``: without SIG, such as KILL or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those
+        of them that are "leaving", or the "master", of two the older one. Processes that have ended are skipped.
         """
 
     def masters_wait(self) -> bool:

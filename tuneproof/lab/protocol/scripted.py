@@ -36,7 +36,7 @@ class Reply:
     answers: int = 0
     """How many requests of a connection are answered: the next one ends the connection when it arrives. 0 for all."""
     resets: bool = False  # whether it ends with a reset (RST) instead of a FIN
-    reads_body: bool = True  # whether to wait for that request's body, and not only its headers
+    reads_body: bool = True  # whether it ends only after that request's body, and not already after its headers
 
 
 @dataclass(frozen=True, kw_only=True)
