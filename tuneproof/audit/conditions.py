@@ -18,8 +18,9 @@ _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
 _OF_PHP: Final = re.compile(r"php|fpm")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = frozenset({"max_fails=0", "fail_timeout=0", "fail_timeout=0s"})
-SLOT_BYTES: Final = 424
-"""Bytes for one connection with its two events, on 64-bit machines; a worker_connections claim measures them."""
+# sizeof(ngx_connection_t) + 2 * sizeof(ngx_event_t) on 64-bit machines, in builds with --with-compat such as packages;
+# start_time and quic added 8 bytes each. A worker_connections claim measures the first.
+_SLOT_BYTES: Final[Mapping[tuple[int, ...], int]] = {(): 424, (1, 19, 10): 432, (1, 25, 0): 440}
 _LARGE_BYTES: Final = 4 << 20
 _EVENT_STREAM: Final = "text/event-stream"
 _WITH_BUFFER: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
@@ -34,9 +35,15 @@ _DOWNLOADS: Final = re.compile(
 )
 
 
+def connections_bytes(facts: Facts) -> int:
+    """Return the memory that a worker allocates for worker_connections at its start; 0 if their number is unknown."""
+    slot = max(each for since, each in _SLOT_BYTES.items() if since <= facts.version_numbers)
+    return (facts.worker_connections or 0) * slot
+
+
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return the memory that each worker allocates at its start, in words; a space if it is small."""
-    held = (facts.worker_connections or 0) * SLOT_BYTES
+    held = connections_bytes(facts)
     return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
 
 

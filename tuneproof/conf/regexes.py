@@ -24,7 +24,7 @@ _FOREIGN: Final = (
 _GROUP_NAME: Final = re.compile(r"\(\?<(?=\w)|\(\?'(\w+)'")
 # Quoted text, comments and free spacing may contain brackets; Python ends a class at the bracket of a POSIX class.
 _OTHERWISE_READ: Final = re.compile(r"\\[QEc]|\[[:.=]|\(\?#|\(\?[a-zA-Z^-]*x")
-# https://nginx.org/en/CHANGES: "the PCRE2 library is used by default".
+# https://nginx.org/en/CHANGES: "now nginx is built with the PCRE2 library by default".
 _PCRE2_SINCE: Final = (1, 21, 5)
 # Python's message, and whether it is about a later character (None: either); with the messages of PCRE and PCRE2.
 _REFUSED: Final = {

@@ -87,7 +87,7 @@ def _one(at: str, what: str, names: Sequence[str], before: Sequence[Figures], af
 
 
 def _without_rare(figures: Figures) -> Figures:
-    """Return figures without texts that occur in only a few rounds."""
+    """Return figures without texts that occur in fewer than half of the rounds."""
     return {name: value for name, value in figures.items() if value or name in FIGURES}
 
 

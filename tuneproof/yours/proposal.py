@@ -7,7 +7,7 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.conditions import SLOT_BYTES
+from tuneproof.audit.conditions import connections_bytes
 from tuneproof.audit.patches import Edit, apply, diff, place_of, setting
 from tuneproof.audit.version_choice import Choice, concerns
 from tuneproof.conf.directives import directive
@@ -397,7 +397,7 @@ class _Proposer:
         connections = self._audit.facts.worker_connections
         if connections is not None and any(one.name == "worker_connections" for one in self._audit.advice):
             arm = _arm(arms, "fresh-workers", self._yours, trials.fresh_workers)
-            yield claims.takes_at_start(arm, connections, connections * SLOT_BYTES)
+            yield claims.takes_at_start(arm, connections, connections_bytes(self._audit.facts))
 
     def _concerns(self, route: Route, name: str) -> bool:
         return any(one.at is route.proxied.target.statement and one.edits for one in self._advice(name))

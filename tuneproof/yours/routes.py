@@ -108,7 +108,7 @@ class Unreachable:
 def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route | Unreachable]:
     """Return a route to each proxied location, or why there is none; only for one path or server name, if given.
 
-    Raises BadInputError: The location is not proxied, or there is no server of that name.
+    Raises BadInputError: The location is not proxied, or no server of that name proxies requests.
     """
     found: list[Route | Unreachable] = []
     doors, peers = _doors(facts), peers_of(facts)

@@ -112,7 +112,7 @@ def test_workers_that_start_large_are_measured(tmp_path: Path) -> None:
     files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")
     *_, claim = proposed(tmp_path, files).scenario.claims
     assert claim.name == "worker_connections_cost_memory_at_start"
-    assert "404 MiB" in claim.sentence
+    assert "412 MiB" in claim.sentence
 
 
 def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:

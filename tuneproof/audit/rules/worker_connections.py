@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.conditions import SLOT_BYTES
+from tuneproof.audit.conditions import connections_bytes
 from tuneproof.conf.facts import Facts
 from tuneproof.wording import size
 
@@ -22,7 +22,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
         said = events.setting("worker_connections")
         if said is None or facts.worker_connections is None:
             continue
-        each = facts.worker_connections * SLOT_BYTES
+        each = connections_bytes(facts)
         if each >= _LARGE_BYTES:
             total = f", {size(each * facts.workers)} for {facts.workers} workers" if facts.workers else ""
             why = f"every worker allocates {size(each)} at start{total}, before anybody connects"
