@@ -11,6 +11,7 @@ from tuneproof.audit.patches import Edit, Replace, apply, diff, unified
 from tuneproof.audit.rules import every_rule
 from tuneproof.audit.version_choice import Choice, choose_version, installed_version
 from tuneproof.conf.facts import Facts, facts_of
+from tuneproof.conf.modules import has_known
 from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.sources import Changed, Source, open_source
 from tuneproof.conf.statements import Problem, Statement
@@ -109,6 +110,13 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
         where = next(iter(configuration.texts), "")
         raise BadInputError(
             f"not an nginx configuration: {what}", where=where, remedy="give the output of nginx -T, which is complete"
+        )
+    is_misspelt = any(problem.message.startswith("unknown directive") for problem in configuration.problems)
+    if not has_known(configuration) and not is_misspelt:
+        raise BadInputError(
+            "not an nginx configuration: none of its directives is nginx's or a known module's",
+            where=next(iter(configuration.texts), ""),
+            remedy="name an nginx.conf, or a file that it includes",
         )
     if version is not None:
         return _audit(configuration, source, version)

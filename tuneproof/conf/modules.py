@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.conf.directives import rows_of
+from tuneproof.conf.directives import known, rows_of
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
+from tuneproof.nginx_modules import Module, is_packaged, module_in, module_of, needed_by
 
 _LOADING: Final = "load_module"
 
@@ -38,6 +38,12 @@ def used_modules(configuration: Configuration) -> tuple[Used, ...]:
         for needed in needed_by(module):
             used.setdefault(needed.name, Used(module=needed, said=said, is_loaded=False))
     return tuple(used.values())
+
+
+def has_known(configuration: Configuration) -> bool:
+    """Tell whether a configuration has a directive of nginx, of its commercial edition, or of a packaged module."""
+    names = (said.name for said, _ in _directives(configuration.main))
+    return any(name in known() or is_packaged(name) for name in names)
 
 
 def foreign(configuration: Configuration) -> Iterator[Statement | Block]:

@@ -139,6 +139,25 @@ def test_an_include_outside_the_folder_is_listed_as_not_read(tmp_path: Path) -> 
     assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n "a": 1\n}\n',
+        "<VirtualHost *:80>\n ServerName a\n</VirtualHost>\n",
+        "a.example {\n  reverse_proxy 127.0.0.1:3000\n}\n",
+    ],
+    ids=["json", "apache", "caddy"],
+)
+def test_a_file_of_another_program_is_no_configuration(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadInputError, match="none of its directives is nginx's"):
+        of_bytes(tmp_path, text.encode())
+
+
+def test_a_misspelt_directive_alone_is_a_problem(tmp_path: Path) -> None:
+    found = of_bytes(tmp_path, b"upstraem a { server 10.0.0.1; }\n")
+    assert [one.message for one in found.facts.configuration.problems] == ['unknown directive "upstraem"']
+
+
 def test_a_folder_of_templates_is_read(tmp_path: Path) -> None:
     """The official images keep their templates in /etc/nginx/templates."""
     (tmp_path / "default.conf.template").write_text("server { listen 8080; }\n", encoding="utf-8")
