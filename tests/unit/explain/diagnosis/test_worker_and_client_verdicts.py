@@ -62,6 +62,7 @@ CLOSED: Final = service(
     zero_window_flows=2, from_client=Side(zero_windows=30, zero_window_episodes=2, zero_window_s=7.5)
 )
 
+UNREAD: Final = established(recv_queue=517)
 LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
 
 CASES: Final[Rows] = {
@@ -110,6 +111,23 @@ CASES: Final[Rows] = {
         row("starved by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
         row("starved by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
         row("not starved", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
+        row(
+            "unread connections",
+            POSSIBLE,
+            "for 1: 20 of 40 connections to port 8000 hold data that the local program has not read (Recv-Q): if",
+            table(listening(), *[UNREAD] * 20, *[established()] * 20),
+        ),
+        row(
+            "unread connections of nginx",
+            POSSIBLE,
+            table(listening(), *[established(recv_queue=517, program="nginx")] * 20),
+        ),
+        row(
+            "unread connections of others",
+            NOT_SEEN,
+            table(listening(), *[established(recv_queue=517, program="sshd")] * 20),
+        ),
+        row("fewer unread connections", NOT_SEEN, table(listening(), *[UNREAD] * 20, *[established()] * 21)),
         row(
             "a busy worker",
             POSSIBLE,
