@@ -35,10 +35,10 @@ _OF_TLS_BYTES: Final = 128 << 10
 
 
 def connects(name: str, route: Route, arm: str) -> OwnClaim:
-    """Return the claim that each request on a route costs a new connection to the upstream."""
+    """Return the claim that most requests on a route cost a new connection to the upstream."""
     return _claim(
         f"{name}_connects_every_time",
-        f"Every request to {route.shown} costs a new connection to the upstream",
+        f"Most requests to {route.shown} cost a new connection to the upstream",
         (arm,),
         effect=lambda block: _connecting_share(block[arm], route),
         effect_name="trials in which more than half of the responses from the upstream took a new connection",
