@@ -354,7 +354,7 @@ def _case_of(form: _Form) -> re.RegexFlag:
 
 
 def _varies(word: str, form: _Form) -> bool:
-    # "return" takes no variable for its code, and as a lone address only one that begins with $scheme.
+    # A variable cannot replace the code of "return"; a lone address begins with http://, https:// or $scheme.
     return "$" in word and "return" not in form.names
 
 
