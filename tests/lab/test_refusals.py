@@ -1,5 +1,7 @@
 """nginx refuses the lines that the model rejects, with the same messages, and loads similar lines."""
 
+from typing import Final
+
 import docker
 import pytest
 
@@ -13,7 +15,14 @@ from tuneproof.nginx_changes import LAB_VERSIONS
 pytestmark = [pytest.mark.engine]
 
 
-@pytest.mark.parametrize("version", LAB_VERSIONS)
+# The other versions differ in a few lines; `./lab test tests/lab/test_refusals.py` tries them, too.
+QUICK: Final = ("1.22", LAB_VERSIONS[-1])
+
+
+@pytest.mark.parametrize(
+    "version",
+    [pytest.param(version, marks=() if version in QUICK else pytest.mark.slow) for version in LAB_VERSIONS],
+)
 def test_nginx_refuses_and_loads_the_same_lines(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:

@@ -51,8 +51,14 @@ class Gaps:
 
 QUIET = (0.0, 1.3)
 """The share of the time that is lost, and the median length of a gap in ms."""
-_NOISE = {"quiet": QUIET, "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
-over_noise = pytest.mark.parametrize("noise", _NOISE.values(), ids=_NOISE)
+over_noise = pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param(QUIET, id="quiet"),
+        pytest.param((0.2, 1.3), id="a-fifth-lost", marks=pytest.mark.slow),
+        pytest.param((0.33, 4.0), id="a-third-lost-in-long-gaps"),
+    ],
+)
 
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:

@@ -25,9 +25,7 @@ def test_hostile_inputs_do_no_harm() -> None:
 
 def test_outputs_contain_only_text() -> None:
     """Inputs contain escape sequences, markup, commands for GitHub, and marks that reverse the direction of text."""
-    made = outcome(
-        "escapes", "command", "hostile name", "that nest", "include", "gzip", "endless", "C1 controls", "results with"
-    )
+    made = outcome("escapes", "command", "hostile name", "that nest", "C1 controls", "results with")
     assert made["wrong"] == {}
     assert made["tried"] > 50
 

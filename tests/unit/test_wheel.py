@@ -64,6 +64,7 @@ def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
     assert (folder / "report" / "assets" / "report.css").is_file()
 
 
+@pytest.mark.slow  # cli/test_gates.py installs the package, too, and uses the templates of its audit
 def test_a_wheel_contains_everything_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
     """The wheel has templates, schemas, recorded verdicts and the command; dependencies come from this environment."""
     folder = tmp_path / "venv"
