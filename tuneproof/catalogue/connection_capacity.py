@@ -1,4 +1,4 @@
-"""A million connections: the cost of one slow or idle proxied connection, and the predicted cost of a million."""
+"""A million connections: the cost of one idle proxied connection, and the predicted cost of a million."""
 
 from collections.abc import Mapping
 from typing import Final

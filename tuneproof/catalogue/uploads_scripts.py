@@ -67,7 +67,7 @@ def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
 
 
 def too_large(rig: Rig) -> Figures:
-    """Let clients exceed the limit once nginx has read part of their body; count nginx's connects to the backend."""
+    """Let clients send part of a body, count nginx's connects to the backend, and let the rest exceed the limit."""
     before = rig.counters()["Tcp.ActiveOpens"]
     upload = chunked(3 * LIMIT_BYTES)
     waiting = Flow(connections=CLIENTS, says=upload, head_bytes=_SENT_BYTES, then=(Step.STAY, Step.ASK))

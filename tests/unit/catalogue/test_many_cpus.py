@@ -58,7 +58,8 @@ def test_generators_get_as_many_threads_as_nginx_has_cpus() -> None:
     plan, kept = (arms()[name].plan for name in ("shared-queue", "half-as-many"))
     assert isinstance(plan, HttpLoad)
     assert isinstance(kept, HttpLoad)
-    assert (plan.threads, plan.concurrency, plan.keep_alive, kept.keep_alive) == (10, 160, False, True)
+    assert {(each.threads, each.concurrency) for each in (plan, kept)} == {(10, 160)}
+    assert (plan.keep_alive, kept.keep_alive) == (False, True)
 
 
 @pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)

@@ -1,4 +1,4 @@
-"""A load is recorded in files, in a fixed order, and the diagnosis uses only the files."""
+"""A load is recorded in files before, during and after it, and the diagnosis uses only the files."""
 
 import gzip
 import json
