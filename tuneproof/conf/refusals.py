@@ -1,5 +1,6 @@
 """nginx's error messages about complete blocks, as far as they are certain."""
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -29,6 +30,7 @@ _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _CACHES: Final = frozenset(f"{kind}_cache" for kind in _CACHING)
 _STORES: Final = frozenset(f"{kind}_store" for kind in _CACHING)
 _ROOT: Final = re.compile(r"\$(?:(document_root|realpath_root)|\{(document_root|realpath_root)\})")
+_PROTOCOLS: Final = frozenset({"http", "stream", "mail"})
 _NO_SIZE: Final = "zero size shared memory zone"
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 # nginx Plus and Angie had these before.
@@ -65,6 +67,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     for block in whole:
         yield from _repeated(block, version)
         yield from _twice(block)
+    yield from _without_events(configuration)
     yield from _removed(main, version)
     yield from wrong_forms([main])
     yield from zone_problems(main) if not configuration.is_fragment else ()
@@ -104,6 +107,15 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
             if change.parameter and change.numbers[:2] > version[:2]:
                 later = (arg for arg in said.args if change.concerns([arg]))
                 yield from (problem_at(said, f'invalid parameter "{arg}"') for arg in later)
+
+
+def _without_events(configuration: Configuration) -> Iterator[Problem]:
+    """Yield the error about a missing events{}; a file with another name may be included beside one."""
+    first = next(iter(configuration.texts))
+    names = {block.name for block in configuration.main.blocks}
+    is_main = posixpath.basename(first) == "nginx.conf" and configuration.is_whole and names & _PROTOCOLS
+    if is_main and "events" not in names:
+        yield Problem(file=first, line=1, message='no "events" section in configuration')
 
 
 def _removed(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:

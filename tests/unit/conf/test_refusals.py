@@ -155,6 +155,15 @@ def test_a_server_in_a_fragment_may_have_directives_of_any_protocol() -> None:
         assert problems(f"server {{ listen 81; {line} }}\n", is_complete=False) == []
 
 
+def test_nginx_conf_needs_events(tmp_path: Path) -> None:
+    """A file with another name may contain only the http{} of a configuration."""
+    found = []
+    for name in ("nginx.conf", "http.conf"):
+        (tmp_path / name).write_text("http { server { listen 80; } }\n", encoding="utf-8")
+        found.append([one.message for one in audit(str(tmp_path / name)).facts.configuration.problems])
+    assert found == [['no "events" section in configuration'], []]
+
+
 def test_main_and_events_may_have_one_of_each_directive() -> None:
     text = "worker_processes 1;\nworker_processes 2;\nevents { multi_accept on; multi_accept off; }\n"
     assert problems(text) == [f'"{name}" directive is duplicate' for name in ("worker_processes", "multi_accept")]
