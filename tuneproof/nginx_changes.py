@@ -162,6 +162,12 @@ _BY_HAND: Final = (
         "header name or Host are answered with an error",
         block="http",
     ),
+    *_behaviour(
+        "1.21.2",
+        "ssl_ciphers",
+        "@SECLEVEL decides which certificates nginx loads; before, OpenSSL's own level did",
+        args=r".*@SECLEVEL=.*",
+    ),
     *_behaviour("1.21.2", "listen", "HTTP/1.0 requests with Transfer-Encoding are answered with 400", block="http"),
     *_behaviour(
         "1.21.4",
@@ -173,7 +179,7 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.23.0", "fastcgi_pass scgi_pass uwsgi_pass", "request header lines with the same name are sent as one"
     ),
-    *_parameter("1.23.1", "resolver", "ipv4=off"),
+    *_parameter("1.23.1", "resolver", "ipv4="),
     *_parameter("1.25.0", "listen", "quic"),
     Change(
         version="1.25.1",

@@ -26,7 +26,7 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
         (f"{kind}_cache_path", "min_free="): f"{kind}_cache_path /tmp/{kind} keys_zone={kind}:1m min_free=1m;"
         for kind in ("proxy", "fastcgi", "scgi", "uwsgi")
     },
-    ("resolver", "ipv4=off"): "resolver 127.0.0.1 ipv4=off;",
+    ("resolver", "ipv4="): "resolver 127.0.0.1 ipv4=off;",
     ("listen", "quic"): "server { listen 127.0.0.1:8443 quic; }",
     ("listen", "multipath"): "server { listen 127.0.0.1:8443 multipath; }",
     ("listen", "spdy"): "server { listen 127.0.0.1:8443 spdy; }",

@@ -193,7 +193,9 @@ def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
     if (one.said.name, one.change.version) == _HTTP1_AS_WELL:
         return not speaks_tls(one.block, facts)
     if (one.said.name, one.change.version) == _COMPRESSION:
-        return all(_speaks_tls_1_3(one, facts, version) for version in versions)
+        # A missing file may switch compression on.
+        is_off = not one.block.is_on(_COMPRESSES) and not one.block.hides(_COMPRESSES)
+        return is_off and all(_speaks_tls_1_3(one, facts, version) for version in versions)
     return True
 
 
@@ -325,6 +327,7 @@ _REDEFINED_SINCE: Final = "1.23.4"
 # clients could choose HTTP/1 before.
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
+_COMPRESSES: Final = "ssl_certificate_compression"
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")
 # Directives that matter only where a proxied location inherits them; some changes matter only in some locations.
 _INHERITED: Final[Mapping[str, Mapping[str, Callable[[Proxied], bool]]]] = {

@@ -25,6 +25,9 @@ _WAIT_S: Final = 2.0
 _VERIFIED_ALONE: Final = Change(
     version="1.27.2", kind=Kind.NEW, directive="ssl_verify_client", parameter="without ssl_client_certificate"
 )
+# https://nginx.org/en/CHANGES, 1.27.3: "an IPv6 address in square brackets and no port can be specified".
+_BOUND_SINCE: Final = "1.27.3"
+_BINDING: Final = frozenset(f"{kind}_bind" for kind in ("proxy", "fastcgi", "grpc", "memcached", "scgi", "uwsgi"))
 _BEGINNINGS: Final = tuple(name for name in VARIABLES if name.endswith("_"))
 _OF_PERL: Final = frozenset({"perl", "perl_set"})
 
@@ -102,6 +105,14 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
     for said, block in configuration.main.everything():
         if TABLES & set(block.path) and (block.name, said.name, said.args) != ("geo", "volatile", ()):
             continue
+        if said.name in _BINDING and said.value.startswith("[") and said.value.endswith("]"):
+            change = Change(
+                version=_BOUND_SINCE,
+                kind=Kind.NEW,
+                directive=said.name,
+                parameter="with an IPv6 address in brackets without a port",
+            )
+            yield Concern(change=change, said=said, block=block)
         for change in of_directive(said.name):
             is_meant = change.kind is not Kind.DEFAULT and is_in(change.block, block) and change.concerns(said.args)
             if is_meant and (not change.behind or _is_behind(change.behind, said, block)):

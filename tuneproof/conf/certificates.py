@@ -19,6 +19,8 @@ _SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
 _STREAM_LIKE_HTTP_SINCE: Final = (1, 25, 5)
 # https://nginx.org/en/CHANGES: since then, ssl_trusted_certificate is enough.
 _TRUSTED_IS_ENOUGH_SINCE: Final = (1, 27, 2)
+# https://nginx.org/en/CHANGES: "now certificate compression is disabled with OCSP stapling".
+_STAPLED_UNCOMPRESSED_SINCE: Final = (1, 29, 3)
 _TLS_SCHEMES: Final = frozenset({"https", "grpcs", "suwsgi"})
 _VERIFYING: Final = frozenset({"on", "optional"})
 _LISTEN: Final = "listen ... {}"
@@ -35,6 +37,8 @@ def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]
     if not found and not sockets.problems and not sockets.unknown and version >= _SOCKETS_CHECKED_SINCE:
         found = [problem for socket in sockets.found for problem in _of_socket(socket)]
     found += [problem for server in servers if server.path[0] != "mail" for problem in _of_clients(server, version)]
+    if version >= _STAPLED_UNCOMPRESSED_SINCE:
+        found += [problem for server in servers for problem in _of_stapling(server)]
     # A server may have several sockets, and a directive applies to several places.
     yield from dict.fromkeys((*found, *_of_upstreams(main, servers)))
 
@@ -46,6 +50,13 @@ def _of_clients(server: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     is_known = any((ca := server.setting(name)) and ca.value for name in names)
     if said is not None and said.value.lower() in _VERIFYING and server.in_effect("ssl_certificate") and not is_known:
         yield problem_at(said, f"no {' or '.join(names)} for ssl_verify_client")
+
+
+def _of_stapling(server: Block) -> Iterator[Problem]:
+    """Yield the error about a server that compresses certificates and staples OCSP responses."""
+    said, has_tls = server.setting("ssl_stapling"), server.in_effect("ssl_certificate") or _rejects(server)
+    if said is not None and server.is_on(said.name) and has_tls and server.is_on("ssl_certificate_compression"):
+        yield problem_at(said, '"ssl_stapling" is incompatible with "ssl_certificate_compression"')
 
 
 def _of_upstreams(main: Block, servers: list[Block]) -> Iterator[Problem]:

@@ -187,8 +187,12 @@ def test_certificate_compression_only_concerns_tls_1_3() -> None:
         ("", "1.22", False),
         ("", "1.26", True),
         ("ssl_protocols TLSv1.2;", "1.26", False),
+        ("ssl_certificate_compression off;", "1.26", True),
+        ("ssl_certificate_compression on;", "1.26", False),
         # The missing file may set ssl_protocols.
         ("include ssl.conf;", "1.26", False),
+        # The missing file may switch compression on.
+        ("ssl_protocols TLSv1.3; include ssl.conf;", "1.26", False),
     ):
         found = of(changes(server % protocols, old=old), Effect.BEHAVIOUR)
         assert ("1.29.1" in [since for _, _, since in found]) == is_named
@@ -222,6 +226,36 @@ def test_a_variable_that_the_older_version_lacks_is_refused_on_a_downgrade() -> 
     own = changes(f"{log} server {{ set $ssl_curve a; set $request_port b; }}", "1.30", "1.18")
     assert of(own, Effect.REFUSED) == []
     assert of(changes(log), Effect.REFUSED) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("location / { proxy_bind [::1] transparent; proxy_pass http://a; }", "proxy_bind"),
+        ("location / { grpc_bind [::1]; grpc_pass grpc://a; }", "grpc_bind"),
+    ],
+)
+def test_an_ipv6_address_to_bind_to_needs_a_port_in_older_versions(line: str, what: str) -> None:
+    """This is the message of nginx 1.26.3: 'invalid address "[::1]"'; 1.30.6 starts."""
+    found = changes(f"server {{\n{line}\n}}", old="1.30", new="1.26")
+    assert of(found, Effect.REFUSED) == [(f"{what} with an IPv6 address in brackets without a port", 4, "1.27.3")]
+    for address in ("[::1]:0", "::1", "10.0.0.1", "$a"):
+        assert of(changes(f"server {{ {line.replace('[::1]', address)} }}", "1.30", "1.26"), Effect.REFUSED) == []
+
+
+def test_a_security_level_decides_about_certificates_since_1_21_2() -> None:
+    """With @SECLEVEL=5 and a key of 2048 bits, 1.18.0 starts and 1.22.1 reports "ee key too small"."""
+    for ciphers, expected in (("HIGH:@SECLEVEL=5", [("ssl_ciphers", 3, "1.21.2")]), ("HIGH", [])):
+        found = of(changes(f"ssl_ciphers {ciphers};", old="1.18", new="1.22"), Effect.BEHAVIOUR)
+        assert found == expected
+    assert of(changes("ssl_ciphers HIGH:@SECLEVEL=5;", old="1.22", new="1.30"), Effect.BEHAVIOUR) == []
+
+
+def test_a_resolver_parameter_that_an_older_version_lacks_is_refused() -> None:
+    """This is the message of nginx 1.22.1 for either value: 'host not found in resolver "ipv4=on"'."""
+    for value in ("on", "off"):
+        found = changes(f"resolver 127.0.0.1 ipv4={value};", old="1.30", new="1.22")
+        assert of(found, Effect.REFUSED) == [("resolver ipv4=", 3, "1.23.1")]
 
 
 def test_modules_must_be_built_for_the_new_version() -> None:

@@ -110,6 +110,21 @@ def test_a_ca_for_clients_is_one_that_the_version_uses(version: str, message: st
     assert problems(whole(f"server {{ {tls} ssl_verify_client on; }}"), version) == ([message] if message else [])
 
 
+@pytest.mark.parametrize("version", ["1.29.2", "1.29.3"])
+def test_stapling_is_refused_with_compressed_certificates(version: str) -> None:
+    """This is the message of nginx 1.30.6: '"ssl_stapling" is incompatible with "ssl_certificate_compression"'."""
+    tls = "ssl_certificate $host.pem; ssl_certificate_key $host.key; ssl_stapling on;"
+    is_refused = version == "1.29.3"
+    message = '"ssl_stapling" is incompatible with "ssl_certificate_compression"'
+    for server, expected in (
+        (f"listen 443 ssl; {tls} ssl_certificate_compression on;", [message] if is_refused else []),
+        (f"listen 443 ssl; {tls} ssl_certificate_compression off;", []),
+        (f"listen 443 ssl; {tls} ssl_certificate_compression on;".replace("stapling on", "stapling off"), []),
+        ("listen 80; ssl_stapling on; ssl_certificate_compression on;", []),
+    ):
+        assert problems(whole(f"server {{ {server} }}"), version) == expected
+
+
 def test_a_verified_upstream_of_a_stream_needs_a_ca() -> None:
     server = "server { listen 1; proxy_pass 127.0.0.1:2; proxy_ssl_verify on; %s }"
     text = f"events {{ }}\nstream {{ {server} }}\n"
