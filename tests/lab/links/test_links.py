@@ -19,7 +19,7 @@ from images.netadmin.netadmin.wire import REGISTERS_LIBRARY
 from tests.lab.links.wire_processes import end_wires
 from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
-from tuneproof.errors import LabError
+from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.network import shaped_links
@@ -31,7 +31,7 @@ from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
 from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
-from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impossible
+from tuneproof.lab.network.shaper import choose_shaper, why_impossible
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import RoleSpec
@@ -299,7 +299,7 @@ def test_without_a_tun_device_there_is_no_wire_and_the_error_names_the_device(
     assert missing in impossible[WIRE]
     if not impossible[NATIVE]:
         pytest.skip("this host shapes natively, and needs no wire")
-    with pytest.raises(NoShaperError, match="no-such-tun"):
+    with pytest.raises(CannotRunHereError, match="no-such-tun"):
         choose_shaper("auto", impossible)
 
 

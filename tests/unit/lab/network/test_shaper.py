@@ -2,10 +2,10 @@
 
 import pytest
 
-from tuneproof.errors import LabError
+from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network import shaper
-from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impossible
+from tuneproof.lab.network.shaper import choose_shaper, why_impossible
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_native_shaping_is_preferred_unless_another_shaper_is_requested(
 def test_an_impossible_request_is_reported_with_its_reason(
     requested: str, impossible: dict[str, str], reasons: str
 ) -> None:
-    with pytest.raises(NoShaperError) as caught:
+    with pytest.raises(CannotRunHereError) as caught:
         choose_shaper(requested, impossible)
     assert caught.value.what == f"no link can be shaped on this host: {reasons}"
     assert caught.value.exit_status == 3
