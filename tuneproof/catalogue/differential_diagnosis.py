@@ -285,7 +285,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
             share_claim(
                 "syn_pressure_is_unfinished",
                 SYN_PRESSURE.name,
-                "When ListenDrops rises without ListenOverflows, most handshakes never complete",
+                "When half-open connections fill the SYN queue, most handshakes in the capture never complete",
                 "unfinished_share",
                 "connections never established",
                 source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",

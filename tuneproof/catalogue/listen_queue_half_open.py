@@ -71,7 +71,7 @@ SCENARIO: Final = Scenario(
         ),
         claim(
             "long_syn_backlog_ends_drops",
-            "tcp_max_syn_backlog 4096 saves more than half of the SYNs that a queue of 128 drops",
+            "tcp_max_syn_backlog 4096 instead of 128 saves more than half of all SYNs from being dropped",
             (SHORT.name, LONG.name),
         ),
         claim(
