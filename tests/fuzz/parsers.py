@@ -176,7 +176,10 @@ def _event_loops(content: bytes) -> None:
 def _error_log(content: bytes) -> None:
     log = error_log.parse(_text(content).split("\n"))
     require(sum(log.levels.values()) == log.messages, "messages without a level")
-    require(sum(log.events.values()) <= log.messages, "more events than messages")
+    # These are a part of the connections that upstreams closed.
+    unanswered = log.of(error_log.Event.UNANSWERED)
+    require(unanswered <= log.of(error_log.Event.HUNG_UP), "more unanswered requests than closed connections")
+    require(sum(log.events.values()) - unanswered <= log.messages, "more events than messages")
     check_figures(error_log.figures(log))
 
 
