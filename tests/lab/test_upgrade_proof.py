@@ -57,7 +57,7 @@ def proof(folder: Path, *versions: str) -> dict[str, Any]:
 def test_a_changed_default_shows_in_the_behaviour(tmp_path: Path) -> None:
     """Since 1.29.7, connections to an upstream block are reused; on 1.26, each request has its own."""
     found = {one["what"]: (one["before"], one["after"]) for one in proof(tmp_path, "1.26", "1.30")["differences"]}
-    before, after = found["connections to the upstream for 32 requests of 4 clients"]
+    before, after = found["connections to the upstream for 32 requests, 4 at a time"]
     assert before == "32"
     assert int(after) <= 4
     cells = load(tmp_path / "latest").cells

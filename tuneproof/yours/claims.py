@@ -21,7 +21,7 @@ Block = Mapping[str, CountedObservation]
 
 SOURCE: Final = "your configuration"
 _BUSY: Final = "_bulk_stalls_the_loop"
-_CONNECTIONS: Final = f"upstream connections for {ASKED} requests from {CLIENTS} clients"
+_CONNECTIONS: Final = f"upstream connections for {ASKED} requests, {CLIENTS} at a time"
 _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5

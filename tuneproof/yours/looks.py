@@ -46,7 +46,7 @@ class Figure:
 
 FIGURES: Final[Mapping[str, Figure]] = {
     "upstream_connects": Figure(
-        what="connections to the upstream for 32 requests of 4 clients",
+        what="connections to the upstream for 32 requests, 4 at a time",
         margin=1.5,
         why="it varies a little with the clients that each worker gets; a difference of half has another cause",
     ),

@@ -68,7 +68,7 @@ def test_rounds_alternate_between_two_containers_of_each_version() -> None:
     assert sorted(Counter(label.partition("-b")[0] for label in bench.ran).values()) == [2, 2, 3, 3]
     assert [(one.what, one.differs) for one in found.comparisons] == [
         ("nginx warns", False),
-        ("connections to the upstream for 32 requests of 4 clients", True),
+        ("connections to the upstream for 32 requests, 4 at a time", True),
     ]
     again, other = FakeBench({"old": 32, "new": 4}), FakeBench({"old": 32, "new": 4})
     rounds(again)
