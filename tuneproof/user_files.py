@@ -71,7 +71,9 @@ def write_text(path: Path, text: str) -> None:
         if is_new:
             with suppress(OSError):
                 path.unlink()
-        raise BadInputError(f"{path} cannot be written: {error.strerror}") from error
+        raise BadInputError(
+            f"{path} cannot be written: {error.strerror}", remedy="name a file in a folder that you may write to"
+        ) from error
 
 
 def _reserve(file: int, size_bytes: int) -> None:

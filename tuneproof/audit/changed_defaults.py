@@ -39,7 +39,7 @@ def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Itera
         if not is_upgrade:
             before, after = after, before
         now = f"{after} unless set" if after else "no limit"
-        was = f", {before} before" if before else ""
+        was = f", {before} {'before' if is_upgrade else f'in nginx {old}'}" if before else ""
         since = each_once(change.version for change in changes)
         fixed = _OR_FIXED if changes[0].is_backported else ""
         for place, around in dict.fromkeys(_places_without(changes[0], facts, newer)):

@@ -104,7 +104,10 @@ def states_of(text: str) -> frozenset[State]:
     known = {state.value.replace(" ", "-"): state for state in _LEVELS}
     words = [word.strip() for word in text.split(",")]
     if unknown := [word for word in words if word not in known]:
-        raise BadInputError(f"--fail-on {unknown[0]}: no such state", remedy=f"some of {','.join(known)}")
+        raise BadInputError(
+            f"--fail-on {unknown[0]}: not a state that can fail",
+            remedy=f"some of {','.join(known)} (shown as consider)",
+        )
     return frozenset(known[word] for word in words)
 
 

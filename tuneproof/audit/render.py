@@ -116,7 +116,7 @@ def _of_other_product(audit: Audit, problems: Sequence[Problem]) -> str:
     All products share nginx's syntax.
     """
     unknown = {problem.message for problem in problems}
-    if any(message.startswith("unexpected") for message in unknown):
+    if any(problem.is_syntax for problem in problems):
         return ""
     others = (said for said in foreign(audit.facts.configuration) if not is_packaged(said.name))
     found = next((one for one in others if f'unknown directive "{one.name}"' not in unknown), None)
@@ -211,12 +211,13 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     later = list(of_later_versions(audit.facts.configuration.main, audit.facts.version_numbers))
     nginx = "NGINX" if found.after.facts.configuration.is_broken else f"NGINX {audit.facts.version}"
     parts += _problems(audit, width, nginx=nginx, more=later)
+    is_upgrade = audit.facts.version_numbers <= as_numbers(new)
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)
         first = ones[0]
         places = list(dict.fromkeys(_at(audit, one.at) for one in ones))
         more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-        since = f"since {first.since}: " if first.since else ""
+        since = f"{'since' if is_upgrade else 'changed in'} {first.since}: " if first.since else ""
         parts.append(
             f"{first.effect.value}: {one_line(first.what)}, {', '.join(places[:_PLACES])}{more}\n"
             + _wrapped(f"{since}{first.why}", width, "  ")

@@ -1,6 +1,7 @@
 """``./lab audit``: check an nginx configuration against measured advice. Needs neither nginx nor root."""
 
 import argparse
+import os
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from tuneproof.audit.render import render
 from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
 from tuneproof.cli.output import in_users_folder, say, show, show_json
+from tuneproof.conf.sources import INPUT_NAME
 from tuneproof.errors import BadInputError
 from tuneproof.user_files import read_text, write_text
 from tuneproof.wording import count
@@ -142,8 +144,13 @@ def _write_patch(audited: Audit, file: Path) -> None:
         say("nothing to patch")
         return
     write_text(file, patch)
+    if INPUT_NAME in audited.facts.configuration.texts:
+        say(f"to apply it: patch FILE < {shlex.quote(str(file))}")
+        return
     folder = audited.patched_from
-    command = ["git", "-C", folder, "apply", str(file.absolute())] if folder else ["git", "apply", str(file)]
+    command = (
+        ["git", "-C", folder, "apply", os.path.normpath(file.absolute())] if folder else ["git", "apply", str(file)]
+    )
     say(f"to apply it: {shlex.join(command)}")
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from tuneproof.cli import output
 from tuneproof.cli.output import called_from, say, show
@@ -43,6 +43,7 @@ exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host l
 """
 URL_SECONDS = 30.0
 WINDOW_S = 60.0
+_WRITABLE: Final = "name a file in a folder that you may write to"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -67,6 +68,14 @@ def main(arguments: Sequence[str]) -> int:
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
             show(_shown(line))
         return 0
+    if "://" in options.what:
+        raise BadInputError(
+            f"{options.what}: not an http:// or https:// URL", remedy="give a URL such as http://10.0.0.7/"
+        )
+    if options.page and not (called_from() / options.page).parent.is_dir():
+        raise BadInputError(
+            f"{options.page} cannot be written: there is no folder {options.page.parent}.", remedy=_WRITABLE
+        )
     # The files are read before watching, so that an unreadable one is reported at once.
     where = _locations(options.nginx_conf) if options.nginx_conf else lambda _: ""
     watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
@@ -187,8 +196,9 @@ def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]],
     try:
         server = serve(metrics, host.strip("[]") or "127.0.0.1", int(port))
     except (OSError, ValueError, OverflowError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a port"
         raise BadInputError(
-            f"--listen {listen}: {error}", remedy="give a port or an address: 9145 or 127.0.0.1:9145"
+            f"--listen {listen}: {why}", remedy="give a free port, or an address with a port: 9145 or 127.0.0.1:9145"
         ) from error
     stack.callback(server.server_close)
     stack.callback(server.shutdown)
@@ -201,7 +211,7 @@ def _file_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadInputError(f"{file} cannot be written: {error.strerror or error}.") from error
+        raise BadInputError(f"{file} cannot be written: {error.strerror or error}.", remedy=_WRITABLE) from error
 
 
 def _shown(line: str) -> str:
@@ -212,7 +222,10 @@ def _shown(line: str) -> str:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"not a number of seconds above 0: {text}")
     return value

@@ -1,5 +1,6 @@
 """``./lab why``: explains a directive, a claim or an error message."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from tuneproof.messages.render import lines
 from tuneproof.messages.rows import Message, messages
 
 _MOST: Final = 5
+_STATUS: Final = re.compile(r"(?:http |error |status )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE)
 _LABEL_COLUMNS: Final = 9
 # People copy messages, commands and paths, so these are not wrapped.
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
@@ -45,8 +47,10 @@ def main(arguments: Sequence[str]) -> int:
         raise BadInputError(
             "no word to look up", remedy="name a directive, a claim or a message: ./lab why multi_accept"
         )
-    if of_status := _of_status(text):
-        show("\n\n".join([of_status, *mentions(text)]))
+    text = _as_name(text)
+    status = _status_in(text)
+    if of_status := _of_status(status):
+        show("\n\n".join([of_status, *mentions(status)]))
         return 0
     # Any message may contain a single word by chance.
     is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
@@ -58,6 +62,19 @@ def main(arguments: Sequence[str]) -> int:
     else:
         show("\n".join(map(_wrapped, why(text).splitlines())))
     return 0
+
+
+def _as_name(text: str) -> str:
+    """Return the known name that a text means, whatever its case, blanks and hyphens; for other words, the text."""
+    bare = text.rstrip(";{ ").lower()
+    names = (bare, "_".join(re.split("[ -]", bare)))
+    return next(filter(is_known, names), text)
+
+
+def _status_in(text: str) -> str:
+    """Return the status in words such as "HTTP 502" and "504 Gateway Time-out"; the text if there is none."""
+    found = _STATUS.fullmatch(text)
+    return found[1] if found and not find(text) else text
 
 
 def _of_status(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.conf.directives import argument_problem
 from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import is_address
@@ -274,7 +275,8 @@ def wrong_forms(blocks: Iterable[Block]) -> Iterator[Problem]:
         said: Sequence[Statement | Block] = [*block.own, *(inner for inner in block.blocks if inner.name != "server")]
         for one in said:
             message = next(_messages(one, protocol), "") if is_given(one) else ""
-            if message:
+            # nginx checks the number of arguments first, and reports only one error.
+            if message and not _has_wrong_number(one):
                 yield problem_at(one, message)
         yield from wrong_forms(block.blocks)
 
@@ -330,6 +332,11 @@ def _repeated_keys(table: Block) -> Iterator[Problem]:
             message = "duplicate default map parameter" if key[0] else f'conflicting parameter "{key[1]}"'
             yield problem_at(said, message)
         seen.add(key)
+
+
+def _has_wrong_number(said: Statement | Block) -> bool:
+    problem = argument_problem(said.name, said.args, has_block=isinstance(said, Block), context="", version=None)
+    return problem.startswith("invalid number of arguments")
 
 
 def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:

@@ -37,6 +37,8 @@ _INSTALLED: Final = (
     "/opt/homebrew/etc/nginx",
 )
 _FOLDERS_OF_FRAGMENTS: Final = frozenset({"conf.d", "sites-available", "sites-enabled", "snippets"})
+INPUT_NAME: Final = "standard input"
+"""The name of the only file of a configuration from a pipe that is not a dump."""
 _MARKS_OF_A_TREE: Final = (".git", "nginx.conf")
 # How many levels above a file to look for its nginx.conf.
 _LEVELS: Final = 3
@@ -200,7 +202,7 @@ def open_source(named: str, *, prefix: str = "", values: Mapping[str, str] | Non
 
 def _opened(named: str, *, prefix: str) -> Source:
     if named == STANDARD_INPUT:
-        return _of_text("standard input", _as_text("standard input", _limited("standard input", sys.stdin.buffer)))
+        return _of_text(INPUT_NAME, _as_text(INPUT_NAME, _limited(INPUT_NAME, sys.stdin.buffer)))
     path = Path(named)
     try:
         if path.is_dir():
@@ -216,7 +218,7 @@ def _opened(named: str, *, prefix: str) -> Source:
     text = _read(path)
     if path.is_fifo() or path.parent == _OPEN_FILES:
         # A shell's <(...), or standard input, which can be read only once and has no folder.
-        return _of_text("standard input", text)
+        return _of_text(INPUT_NAME, text)
     return _of_text(named, text) if _DUMPED.search(without_terminal(text)) else Files([path], prefix=prefix)
 
 

@@ -48,6 +48,11 @@ class Problem:
     line: int
     message: str
 
+    @property
+    def is_syntax(self) -> bool:
+        """Whether no directive of any product could prevent the error."""
+        return self.message.startswith("unexpected ")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Span:

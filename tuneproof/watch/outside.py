@@ -6,6 +6,7 @@ only connections in the same few seconds are compared. Behind a load balancer, o
 """
 
 import asyncio
+import os
 import random
 import socket
 import ssl
@@ -84,7 +85,11 @@ def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
     found = asyncio.run(_measure(target, lasts_s))
     if not found.refused and not any(answers for each in found.rounds for answers in each):
         failures = "; ".join(sorted(found.failures))
-        raise BadInputError(f"Nothing answers: {one_line(failures)}", where=f"{target.address}:{target.port}")
+        raise BadInputError(
+            f"Nothing answers: {one_line(failures)}",
+            where=f"{target.address}:{target.port}",
+            remedy=f"check with curl -I {url} from this machine",
+        )
     yield from report(found)
 
 
@@ -108,7 +113,7 @@ class _Target:
             # The name is resolved once: if its address changes, the requests must not be spread.
             family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         except (ValueError, OSError) as error:
-            raise BadInputError(f"{url}: {error}", remedy="give a URL such as http://10.0.0.7/") from error
+            raise BadInputError(f"{url}: {_reason(error)}", remedy="give a URL such as http://10.0.0.7/") from error
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         user = "User-Agent: tuneproof-watch"
         request = f"HEAD {path} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\n{user}\r\n\r\n"
@@ -120,6 +125,13 @@ class _Target:
             tls=ssl.create_default_context() if parts.scheme == "https" else None,
             host=host,
         )
+
+
+def _reason(error: Exception) -> str:
+    """Return the system's words for an error, without Python's."""
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
 
 async def _measure(target: _Target, lasts_s: float) -> Measured:
@@ -147,7 +159,7 @@ async def _keep(target: _Target, ends_s: float, found: Measured) -> list[float]:
             )
         await _ask(reader, writer, target.request, took, ends_s, found)
     except (OSError, EOFError, asyncio.LimitOverrunError, TimeoutError) as error:
-        found.failures[str(error) or "timed out"] += 1
+        found.failures[_reason(error) or "timed out"] += 1
         # A server that rejects requests at once does not get more of them than one that answers.
         await asyncio.sleep(1 / RATE_HZ)
     finally:

@@ -154,7 +154,11 @@ def _container(name: str) -> int:
             raise CannotRunHereError(f"{engine} does not answer within {_ASKING_S:g} s.") from None
         if inspected.returncode == 0 and inspected.stdout.strip() not in {"", "0"}:
             return int(inspected.stdout)
-    raise BadInputError(f"There is no running container {name}.", where=", ".join(engines))
+    raise BadInputError(
+        f"There is no running container {name}.",
+        where=", ".join(engines),
+        remedy=f"name a container that runs, or a PID; for a URL, write http://{name.removesuffix('/')}/",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,11 @@ from tools.docs.example import COMMAND, LOGGED, with_example
 from tools.docs.recorded import recorded as kept_of
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.differences import Effect
 from tuneproof.audit.recorded import FILE, recorded_of
 from tuneproof.audit.render import render
 from tuneproof.audit.rules import copied_lines, every_rule
+from tuneproof.audit.upgrade import upgrade
 from tuneproof.catalogue import every_advice
 from tuneproof.conf.sources import Dump
 from tuneproof.lines import every_line
@@ -262,6 +264,16 @@ def test_problems_name_a_directive_whose_product_may_accept_the_lines(line: str,
     note = "is not nginx's own: a product or module that has it may accept these lines."
     assert 'invalid parameter "forbid_action=@b"' in text
     assert re.findall(rf"(\w+) \(nginx.conf:\d\) {note}", " ".join(text.split())) == ([name] if name else [])
+
+
+@pytest.mark.parametrize("text", ["events { }\nhello world\n", "brotli_x a;\nreq_zone b;\n}\n"])
+def test_a_syntax_error_is_not_attributed_to_another_product(text: str) -> None:
+    """No product accepts a missing semicolon or a stray brace."""
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.22")
+    assert "unexpected" in render(found, width=200)
+    assert "may accept" not in render(found, width=200)
+    moved = upgrade(found.source, old="1.22", new="1.30")
+    assert [one for one in moved.differences if one.effect is Effect.MODULE] == []
 
 
 @pytest.mark.parametrize(

@@ -306,8 +306,11 @@ def test_a_downgrade_is_reported_too() -> None:
     found = changes("server { listen 443 ssl; http2 on; }", old="1.30", new="1.22")
     assert of(found, Effect.REFUSED) == [("http2", 3, "1.25.1")]
     [why] = [one.why for one in found.differences if one.what == "max_headers"]
-    assert why.startswith("no limit, 1000 before: no longer so: ")
+    assert why.startswith("no limit, 1000 in nginx 1.30: no longer so: ")
     assert found.patch(defaults=True) == ""
+    text = render_upgrade(found, width=500)
+    assert "  changed in 1.29.8: no limit, 1000 in nginx 1.30: no longer so: " in text
+    assert "since 1.2" not in text
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """``audit`` as a gate: its exit status, formats for programs, baseline, and single patch."""
 
+import io
 import json
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,10 +96,12 @@ def test_text_names_files_relative_to_the_folder_and_sarif_relative_to_the_check
 
 
 def test_an_unknown_state_is_bad_input(lab: Lab) -> None:
-    """States that need no action cannot be forbidden, either."""
-    for state in ("harmfull", "in-effect", ""):
+    """States that need no action cannot be forbidden, either; text output shows two states under other names."""
+    for state in ("harmfull", "in-effect", "consider", "depends", ""):
         ended = lab("audit", "my deploy", "--fail-on", f"harmful,{state}")
         assert (ended.status, "some of harmful,without-effect" in ended.err) == (2, True)
+        assert f"--fail-on {state}: not a state that can fail" in ended.err
+        assert "missing (shown as consider)" in ended.err
 
 
 def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab, folder: Path) -> None:
@@ -256,6 +260,19 @@ def test_a_patch_for_a_file_in_a_parent_folder_is_applied_by_the_printed_command
     assert "backlog=4096" in (folder / "site.conf").read_text(encoding="utf-8")
 
 
+def test_a_patch_for_standard_input_is_applied_by_the_printed_command(
+    lab: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The patch cannot name the file that standard input came from."""
+    text = "upstream a {\n    server 10.0.0.5:3000;\n    keepalive 32;\n}\n"
+    (folder / "site.conf").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    ended = lab("audit", "-", "--nginx", "1.22", "--patch", "a.patch")
+    command = ended.err.partition("to apply it: ")[2].replace("FILE", "site.conf")
+    subprocess.run(["sh", "-c", command], check=True)
+    assert "keepalive_timeout 4s;" in (folder / "site.conf").read_text(encoding="utf-8")
+
+
 def test_a_template_takes_values_from_the_command_line_and_from_a_file(lab: Lab, folder: Path) -> None:
     (folder / "t.conf").write_text("server { listen ${PORT}; server_name ${NAME}; }\n", encoding="utf-8")
     (folder / "env").write_text('# of the stack\nexport NAME="a.example"\nPORT=1\n', encoding="utf-8")
@@ -263,3 +280,8 @@ def test_a_template_takes_values_from_the_command_line_and_from_a_file(lab: Lab,
     assert found["servers"] == [{"listens": ["8443"], "names": ["a.example"]}]
     wrong = lab("audit", "t.conf", "--set", "PORT")
     assert (wrong.status, "--set PORT=VALUE" in wrong.err) == (2, True)
+    gone = lab("audit", "t.conf", "--env", "gone")
+    assert (gone.status, gone.err.splitlines()) == (
+        2,
+        ["lab: --env gone cannot be read: No such file or directory", "  fix: name a file of NAME=VALUE lines"],
+    )

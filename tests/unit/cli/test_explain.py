@@ -74,6 +74,21 @@ def test_for_a_configuration_alone_audit_is_suggested(folder: Path, lab: Lab) ->
     assert hint not in lab("explain", "site.conf", "log").out
 
 
+def test_a_file_named_twice_is_read_once(folder: Path, lab: Lab) -> None:
+    (folder / "a.log").write_text("1970/01/01 00:00:00 [error] 1#1: *1 no live upstreams\n", encoding="utf-8")
+    out = lab("explain", "a.log", "a.log").out
+    assert "[1] a.log  More: --details" in out
+    assert "count once" not in out
+
+
+def test_a_wrong_configuration_is_named_once(folder: Path, lab: Lab) -> None:
+    (folder / "a.log").write_text("a\n", encoding="utf-8")
+    (folder / "my.conf").write_text("hello world\n", encoding="utf-8")
+    err = lab("explain", "a.log", "--nginx-conf", "my.conf").err
+    assert "my.conf" in err
+    assert "nginx.conf: " not in err
+
+
 def test_a_missing_file_is_bad_input_and_nothing_is_explained(lab: Lab) -> None:
     status, out, err = lab("explain", "log", "no such file")
     assert (status, out) == (2, "")

@@ -123,7 +123,10 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
     [
         (["--record", "none/loops.json"], "none/loops.json cannot be written"),
         (["--record", "/dev/full"], "/dev/full cannot be written"),
-        (["--listen", "9145x"], "--listen 9145x"),
+        (["--page", "none/a.html"], "none/a.html cannot be written"),
+        (["--listen", "9145x"], "--listen 9145x: not a port"),
+        (["--listen", "99999"], "--listen 99999: not a port"),
+        (["ftp://a.example/"], "ftp://a.example/: not an http:// or https:// URL"),
         (["http://127.0.0.1:9/", "--seconds", "301"], "a URL is watched for at most 300 s"),
     ],
 )
@@ -134,3 +137,10 @@ def test_unusable_arguments_are_bad_input(
     status, _, err = lab("watch", *arguments)
     assert status == 2
     assert message in err
+
+
+@pytest.mark.parametrize("seconds", ["abc", "0", "-1", "nan", "inf"])
+def test_a_wrong_number_of_seconds_is_repeated(lab: Lab, capsys: pytest.CaptureFixture[str], seconds: str) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        lab("watch", f"--seconds={seconds}")
+    assert f"argument --seconds: not a number of seconds above 0: {seconds}\n" in capsys.readouterr().err

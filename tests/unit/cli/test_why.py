@@ -10,6 +10,12 @@ from tests.support.command_line import Lab
     [
         (("sendfile",), "sendfile\n  ngx_http_core_module"),
         (("listen", "443", "ssl;"), "listen\n  ngx_http_core_module"),
+        (("sendfile;",), "sendfile\n  ngx_http_core_module"),
+        (("SENDFILE",), "sendfile\n  ngx_http_core_module"),
+        (("proxy", "buffering"), "proxy_buffering\n  ngx_http_proxy_module"),
+        (("small-rmem-restores-loop",), "reuseport_stall/small_rmem_restores_loop: "),
+        (("504 Gateway Time-out",), "Messages in error.log with a 504 ("),
+        (("HTTP 502",), "Messages in error.log with a 502 ("),
         (("quic",), "Claims about quic:"),
         (("small_rmem_restores_loop",), "reuseport_stall/small_rmem_restores_loop: "),
         (("no", "live", "upstreams"), "Message: No upstream server is considered alive"),

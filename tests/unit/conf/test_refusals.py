@@ -24,6 +24,13 @@ def test_lines_that_nginx_refuses_are_problems(name: str, version: str) -> None:
     assert message in found
 
 
+def test_a_missing_semicolon_is_one_problem() -> None:
+    """If the number of arguments is wrong, nginx does not look at the words."""
+    assert problems(whole("keepalive_timeout 65\ngzip on;"), "1.22") == [
+        'invalid number of arguments in "keepalive_timeout" directive'
+    ]
+
+
 @pytest.mark.parametrize("version", LAB_VERSIONS)
 @pytest.mark.parametrize("name", LOADED)
 def test_lines_that_nginx_loads_are_not_problems(name: str, version: str) -> None:

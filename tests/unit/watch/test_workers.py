@@ -111,6 +111,8 @@ def test_a_container_is_looked_up_in_an_engine(proc: Proc, monkeypatch: pytest.M
     assert find("shop") == (Worker(pid=21, name="shop"),)
     with pytest.raises(BadInputError, match="no running container blog"):
         find("blog")
+    with pytest.raises(BadInputError, match=r"for a URL, write http://127.0.0.1:8080/$"):
+        find("127.0.0.1:8080")
 
 
 def test_an_unresponsive_engine_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
