@@ -1,9 +1,11 @@
-"""Lua inside a configuration, with quotes, braces and comments that are not nginx's. What it does is ignored."""
+"""Finds the Lua code in a configuration, since its quotes, braces and comments are not nginx's, and leaves it out."""
 
 import re
 from typing import Final
 
-_OPENING: Final = re.compile(r"\b\w+_by_lua_block\b[^{};#]*\{")
+_OPENING: Final = re.compile(r"\b\w+_by_lua_block(?:\s+\$\w+)?\s*\{")
+_QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_COMMENT: Final = re.compile(r"(?:^|[\s;{}])#")
 # Tokens that may contain unrelated braces: long brackets, comments and strings.
 # https://www.lua.org/manual/5.1/manual.html#2.1
 _LUA: Final = re.compile(
@@ -14,19 +16,20 @@ _LUA: Final = re.compile(
 def without_lua(text: str) -> str:
     """Return a configuration with blanks in place of its Lua blocks' content; lines and lengths stay the same."""
     parts: list[str] = []
-    done = 0
+    done = comment_end = 0
     for opening in _OPENING.finditer(text):
-        if opening.start() < done or _in_comment(text, opening.start()):
+        start = opening.start()
+        if start < max(done, comment_end):
+            continue
+        if _COMMENT.search(_QUOTED.sub("", text[max(done, text.rfind("\n", 0, start) + 1) : start])):
+            comment_end = text.find("\n", start)
+            if comment_end < 0:
+                break
             continue
         end = end_of_block(text, opening.end()) or len(text)
         parts += [text[done : opening.end()], _blank(text[opening.end() : end])]
         done = end
     return "".join([*parts, text[done:]])
-
-
-def _in_comment(text: str, at: int) -> bool:
-    begins = text.rfind("\n", 0, at) + 1
-    return text[begins:at].lstrip().startswith("#")
 
 
 def end_of_block(text: str, at: int) -> int | None:

@@ -24,6 +24,13 @@ def read(http: str, *, main: str = "") -> Configuration:
     [
         ("server { more_set_headers 'Server: x'; }", "", ["http_headers_more_filter"]),
         ("server { location / { content_by_lua_block { ngx.say('}') } } }", "", ["ndk_http", "http_lua"]),
+        # Comments after a directive, and the length operator of Lua, contain a "#".
+        ("server { listen 80; # see access_by_lua_block {\nsubs_filter a b; }", "", ["http_subs_filter"]),
+        (
+            "# no log_by_lua_block\nlog_by_lua_block { return #t } access_by_lua_block { f('}') } perl_modules '#';",
+            "",
+            ["http_perl", "ndk_http", "http_lua"],
+        ),
         ("brotli on; brotli_static on;", "", ["http_brotli_filter", "http_brotli_static"]),
         ("geoip2 /a.mmdb { $c country iso_code; echo; }", "", ["http_geoip2"]),
         ("js_import a.js;", "stream { js_import b.js; }", ["stream", "stream_js", "http_js"]),
