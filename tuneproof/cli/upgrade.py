@@ -50,6 +50,9 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     proves = options.prove or options.old_image or options.new_image
+    for name, value in () if proves else (("--location", options.location), ("--host", options.host)):
+        if value:
+            raise BadInputError(f"{name} {value}: nothing is requested without --prove", remedy="add --prove")
     with in_users_folder():
         source = open_source(options.configuration, prefix=options.prefix, values=output.template_values(options))
         if not proves:

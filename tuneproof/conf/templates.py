@@ -77,7 +77,8 @@ def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
     for line in given:
         name, equals, value = line.strip().removeprefix("export ").partition("=")
         if not equals and name and not name.startswith("#"):
-            raise BadInputError(f"{option} {line}: not NAME=VALUE", remedy=f"{option} {name}=VALUE")
+            wanted = f"{option} {name}=VALUE" if option == "--set" else f"write {name}=VALUE in the file"
+            raise BadInputError(f"{option} {line}: not NAME=VALUE", remedy=wanted)
         if equals and not name.startswith("#"):
             found[name.strip()] = value.strip().strip("'\"")
     return found

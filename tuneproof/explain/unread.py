@@ -172,8 +172,8 @@ def _about_json(line: str) -> str:
         is_object = False
     if is_object:
         return (
-            "JSON lines, but not with nginx's names (status, request_time ...): if it is an access log, give "
-            "--nginx-conf FILE with its log_format, or --log-format, to name its fields"
+            "JSON lines, but not with nginx's names and formats (status, request_time, time_iso8601 ...): if it is an "
+            "access log, give --nginx-conf FILE with its log_format, or --log-format, to name its fields"
         )
     return "JSON, but not one object on each line: jq -c '.[]' or jq -c . prints such lines"
 

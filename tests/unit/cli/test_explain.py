@@ -65,6 +65,13 @@ def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, la
     """An unknown file next to a known one is not a failure, but it is reported."""
     found, out, _ = lab("explain", *names)
     assert (found, "Skipped  other: not recognised: first line 'hello'" in out) == (status, True)
+    assert out.startswith("Nothing to diagnose: no file was read.\nSkipped") == (status == 2)
+
+
+def test_json_lines_with_an_unknown_time_are_not_said_to_lack_nginxs_names(folder: Path, lab: Lab) -> None:
+    (folder / "a.log").write_text('{"time":"x","status":502,"request_time":0.1,"uri":"/"}\n' * 2, encoding="utf-8")
+    out = " ".join(lab("explain", "a.log").out.split())
+    assert "not with nginx's names and formats (status, request_time, time_iso8601 ...)" in out.replace(" [1]", "")
 
 
 def test_for_a_configuration_alone_audit_is_suggested(folder: Path, lab: Lab) -> None:

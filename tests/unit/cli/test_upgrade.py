@@ -42,6 +42,13 @@ def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: 
     assert lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--seed", "-1", conf).status == 2
 
 
+@pytest.mark.parametrize("option", ["--host=a.example", "--location=/a"])
+def test_a_place_to_request_needs_a_run(lab: Lab, conf: Path, option: str) -> None:
+    ended = lab("upgrade", "--from", "1.22", "--to", "1.30", option, conf)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"{option.replace('=', ' ')}: nothing is requested without --prove\n  fix: add --prove" in ended.err
+
+
 def test_a_dead_engine_gives_one_error(lab: Lab, conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report on the files is not printed before the error."""
 
