@@ -44,6 +44,8 @@ exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host l
 URL_SECONDS = 30.0
 WINDOW_S = 60.0
 _WRITABLE: Final = "name a file in a folder that you may write to"
+# Options that only the host's kernel can serve.
+_ON_THE_HOST = ("all", "record", "page", "nginx_conf", "json", "listen")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,6 +65,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics (default address: 127.0.0.1)")
     options = parser.parse_args(arguments)
     if options.what.startswith(("http://", "https://")):
+        given = [name for name in _ON_THE_HOST if getattr(options, name)]
+        if given:
+            option = f"--{given[0].replace('_', '-')}"
+            raise BadInputError(f"{option} has no effect with a URL.", remedy="watch on nginx's host, as root")
         from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - only this needs TLS and asyncio
 
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):

@@ -128,6 +128,9 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
         (["--listen", "99999"], "--listen 99999: not a port"),
         (["ftp://a.example/"], "ftp://a.example/: not an http:// or https:// URL"),
         (["http://127.0.0.1:9/", "--seconds", "301"], "a URL is watched for at most 300 s"),
+        (["http://127.0.0.1:9/", "--record", "a.json"], "--record has no effect with a URL"),
+        (["http://127.0.0.1:9/", "--nginx-conf", "a"], "--nginx-conf has no effect with a URL"),
+        (["http://127.0.0.1:9/", "--json"], "--json has no effect with a URL"),
     ],
 )
 def test_unusable_arguments_are_bad_input(
