@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,20 @@ _WAIT_S: Final = 2.0
 # https://nginx.org/en/CHANGES, 1.27.2: ssl_trusted_certificate is enough.
 _VERIFIED_ALONE: Final = Change(
     version="1.27.2", kind=Kind.NEW, directive="ssl_verify_client", parameter="without ssl_client_certificate"
+)
+# https://nginx.org/en/CHANGES, 1.23.0: "now nginx combines arbitrary header lines with identical names".
+_JOINED: Final = Change(
+    version="1.23.0",
+    kind=Kind.BEHAVIOUR,
+    directive="$http_...",
+    meaning="if a client sends this header in several lines, the variable has the values of all, with commas; before, "
+    "only that of the first",
+)
+_DECIDING: Final = frozenset({"map", "if"})
+# Two lines of Host are rejected, those of Cookie and X-Forwarded-For were joined before, and clients send only one line
+# of the others.
+_AS_BEFORE: Final = frozenset(
+    f"http_{name}" for name in ("host", "cookie", "x_forwarded_for", "user_agent", "referer", "upgrade")
 )
 # https://nginx.org/en/CHANGES, 1.27.3: "an IPv6 address in square brackets and no port can be specified".
 _BOUND_SINCE: Final = "1.27.3"
@@ -102,6 +116,7 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
     """Yield each directive of a configuration that some version lacks or treats differently, with the change."""
     yield from _new_variables(configuration.main)
     yield from _verified_alone(configuration)
+    yield from _joined(configuration.main)
     for said, block in configuration.main.everything():
         if TABLES & set(block.path) and (block.name, said.name, said.args) != ("geo", "volatile", ()):
             continue
@@ -131,6 +146,14 @@ def _new_variables(main: Block) -> Iterator[Concern]:
             if since is not None:
                 change = Change(version=since, kind=Kind.NEW, directive=said.name, parameter=f"${name}")
                 yield Concern(change=change, said=said, block=block)
+
+
+def _joined(main: Block) -> Iterator[Concern]:
+    """Yield each map or condition that depends on a request header that clients may send in several lines."""
+    for block in main.below():
+        used = {name for arg in block.args for name in variables(arg)} if block.name in _DECIDING else set()
+        for name in sorted(one for one in used - _AS_BEFORE if one.startswith("http_")):
+            yield Concern(change=replace(_JOINED, directive=f"${name}"), said=block, block=block.parent or main)
 
 
 def _verified_alone(configuration: Configuration) -> Iterator[Concern]:

@@ -258,6 +258,26 @@ def test_a_resolver_parameter_that_an_older_version_lacks_is_refused() -> None:
         assert of(found, Effect.REFUSED) == [("resolver ipv4=", 3, "1.23.1")]
 
 
+@pytest.mark.parametrize(
+    ("block", "is_named"),
+    [
+        ("map $http_x_forwarded_proto $tls { https on; }", True),
+        ('server {\nif ($http_x_forwarded_proto = "http") { return 301 /; } }', True),
+        ("map $http_upgrade $connection { default upgrade; }", False),
+        ("map $http_x_forwarded_for $ip { default a; }", False),
+        ("map $arg_a $b { default a; }", False),
+    ],
+)
+def test_decisions_by_a_repeated_request_header_are_named(block: str, *, is_named: bool) -> None:
+    """With X-Forwarded-Proto twice, https and http, 1.22.1 has "https" and 1.26.3 "https, http"."""
+    line = 3 + block.count("\n")
+    for old, new in (("1.22", "1.26"), ("1.26", "1.22")):
+        found = of(changes(block, old=old, new=new), Effect.BEHAVIOUR)
+        expected = [("$http_x_forwarded_proto", line, "1.23.0")] if is_named else []
+        assert [one for one in found if one[2] == "1.23.0"] == expected
+    assert "1.23.0" not in [since for _, _, since in of(changes(block, old="1.26"), Effect.BEHAVIOUR)]
+
+
 def test_modules_must_be_built_for_the_new_version() -> None:
     """ngx_load_module: "module … version … instead of …", also within a branch."""
     text = Dump({"nginx.conf": "load_module a.so;\nevents { }\n"}, is_complete=True)
