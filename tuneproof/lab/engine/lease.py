@@ -54,7 +54,10 @@ class Lease:
             return False
 
     def printed(self) -> str:
-        """Return the first output of its container (TuneproofError: the engine refused, or nothing arrived in time)."""
+        """Return the first output of its container; empty if the lease is no longer held.
+
+        Raises TuneproofError: the engine refused, or nothing arrived in time.
+        """
         within_s = _PRINTS_WITHIN_S * self.patience
         with engine_errors("reading from the session's lease"):
             text = printed(self._client.api, self._container_id, "\n", within_s=within_s)

@@ -71,7 +71,7 @@ def repeat_safe_calls(api: "APIClient") -> None:
 
 
 def once_more(do: Callable[[], Made]) -> Made:
-    """Repeat an idempotent call once if the engine's response is lost."""
+    """Make a call that may safely run twice; repeat it once if the engine's response is lost."""
     try:
         return do()
     except APIError:
