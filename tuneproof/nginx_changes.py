@@ -258,7 +258,12 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.31.3", "proxy_http_version", "response headers above proxy_buffer_size in all are an error (502)", args="2"
     ),
-    *_behaviour("1.31.3", "xslt_stylesheet", "external entities are loaded only with `xml_external_entities on;`"),
+    *_behaviour(
+        "1.31.3",
+        "xslt_stylesheet",
+        "external entities are loaded only with `xml_external_entities on;`. Distributions' security updates changed "
+        "this in some older packages, too",
+    ),
     *_behaviour(
         "1.31.4",
         "proxy_set_header",

@@ -210,6 +210,9 @@ def test_a_directive_that_security_updates_added_to_older_packages_may_be_refuse
     assert as_document(back)["starts"] is None
     (why,) = [one.why for one in changes("server { }", old="1.22").differences if one.what == "max_headers"]
     assert why.endswith("Distributions' security updates added it to some older packages, too")
+    xslt = changes("server { location / { xslt_stylesheet a; } }", old="1.30", new="1.31").differences
+    (why,) = [one.why for one in xslt if one.what == "xslt_stylesheet"]
+    assert why.endswith("Distributions' security updates changed this in some older packages, too")
 
 
 def test_a_variable_that_the_older_version_lacks_is_refused_on_a_downgrade() -> None:
