@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from tuneproof.cli import output
-from tuneproof.cli.output import called_from, say, show
+from tuneproof.cli.output import as_typed, called_from, say, show
 from tuneproof.errors import BadInputError
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond, header, note_line, to_line
 from tuneproof.explain.parse.event_loop_summary import summarise
@@ -223,7 +223,7 @@ def _file_errors(file: Path) -> Iterator[None]:
 def _shown(line: str) -> str:
     indent = len(line) - len(line.lstrip(" "))
     # File names come from the watched process, and may contain anything.
-    text = one_line(line)
+    text = as_typed(one_line(line))
     return " " * indent + (text if sys.stdout.isatty() else ascii_only(text))
 
 

@@ -65,11 +65,11 @@ _OTHERS: Final = (
     ),
     (
         r"^% time +seconds +usecs/call|^(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]{1,20} )?[a-z]\w{1,30}\(.*\) += -?\d",
-        "the output of strace: tuneproof watch shows what a worker waits for, and explain reads its recordings",
+        "the output of strace: ./lab watch shows what a worker waits for, and explain reads its recordings",
     ),
     (
         r"^# (?:To display the perf\.data|Samples: |Overhead )|\APERFILE2",
-        "a perf profile: tuneproof watch shows what a worker waits for, and explain reads its recordings",
+        "a perf profile: ./lab watch shows what a worker waits for, and explain reads its recordings",
     ),
     (
         r"^(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{1,9} (?:\S{1,20} +(?:In|Out|[BMP]) +)?IP6? ",

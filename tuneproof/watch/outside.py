@@ -237,7 +237,7 @@ def report(found: Measured) -> Iterator[str]:
             f"Stopped after {count(len(everything), 'answer')}: the server answered {found.refused}. It limits "
             "requests (limit_req, limit_conn) or is overloaded; such answers show nothing about its workers."
         )
-        yield "  Next: use a URL that is not limited; or run tuneproof watch on the server, as root."
+        yield "  Next: use a URL that is not limited; or run ./lab watch on the server, as root."
         return
     usual = usual_s(rounds)
     yield (
@@ -259,7 +259,7 @@ def report(found: Measured) -> Iterator[str]:
         )
         yield f"  late:   {_times(late)}"
         yield f"  prompt: {_times(prompt)}"
-        yield "  Next: run tuneproof watch on each machine behind this address, as root; it names the worker and why."
+        yield "  Next: run ./lab watch on each machine behind this address, as root; it names the worker and why."
     elif sum(took >= usual + LATE_S for took in everything) >= _ALL_LATE * len(everything):
         yield "Possible: all workers stall, or the machine or the path is slow, since all connections are equally late."
         yield f"  all:    {_times(everything)}"

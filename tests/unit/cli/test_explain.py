@@ -96,6 +96,16 @@ def test_a_wrong_configuration_is_named_once(folder: Path, lab: Lab) -> None:
     assert "nginx.conf: " not in err
 
 
+@pytest.mark.parametrize(("started_as", "command"), [("lab", "./lab watch"), ("/usr/bin/tuneproof", "tuneproof watch")])
+def test_the_watch_command_is_written_as_the_user_types_it(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, started_as: str, command: str
+) -> None:
+    """A checkout has no tuneproof command."""
+    monkeypatch.setattr(sys, "argv", [started_as])
+    capture = CHECKOUT / "tests" / "captures" / "slow-reader.pcap.gz"
+    assert f"as root on nginx's host, while it happens: {command}\n" in lab("explain", capture).out
+
+
 def test_a_missing_file_is_bad_input_and_nothing_is_explained(lab: Lab) -> None:
     status, out, err = lab("explain", "log", "no such file")
     assert (status, out) == (2, "")

@@ -73,7 +73,7 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.EVENT_LOOP_STALL: CauseText(
         name="nginx's event loop stalls",
-        next_step=f"see what the worker does meanwhile: tuneproof watch. If it reads large downloads: {BULK_STEP}",
+        next_step=f"see what the worker does meanwhile: ./lab watch. If it reads large downloads: {BULK_STEP}",
     ),
     Cause.SLOW_READER_BUFFERING: CauseText(
         name="Clients read slowly, and nginx buffers",
