@@ -86,7 +86,7 @@ def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
     if not found.refused and not any(answers for each in found.rounds for answers in each):
         failures = "; ".join(sorted(found.failures))
         raise BadInputError(
-            f"Nothing answers: {one_line(failures)}",
+            f"No request was answered: {one_line(failures)}",
             where=f"{target.address}:{target.port}",
             remedy=f"check with curl -I {url} from this machine",
         )

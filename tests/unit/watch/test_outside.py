@@ -138,7 +138,7 @@ def test_a_url_is_watched_for_at_most_five_minutes() -> None:
 def test_without_a_listener_the_error_is_reported() -> None:
     with asked_server() as (url, _):
         pass
-    with pytest.raises(BadInputError, match=r"^Nothing answers: Connection refused\n") as caught:
+    with pytest.raises(BadInputError, match=r"^No request was answered: Connection refused\n") as caught:
         list(watch_url(url, lasts_s=0.2))
     assert "curl -I" in caught.value.remedy
 
