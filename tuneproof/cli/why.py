@@ -13,6 +13,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.messages.lookup import corrected, find, similar
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import Message, messages
+from tuneproof.wording import count
 
 _MOST: Final = 5
 _STATUS: Final = re.compile(r"(?:http |error |status )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE)
@@ -98,7 +99,12 @@ def _without_typos(text: str) -> tuple[Message, ...]:
 
 
 def _all_shown(rows: Sequence[Message]) -> str:
-    return "\n\n".join(map(_shown, rows[:_MOST]))
+    parts = [*map(_shown, rows[:_MOST])]
+    if more := rows[_MOST:]:
+        number = count(len(more), "more message has these words", "more messages have these words")
+        title = f"{number} ({output.program()} why ID explains one):"
+        parts.append("\n".join([title, *(f"  {row.id}: {row.name}" for row in more)]))
+    return "\n\n".join(parts)
 
 
 def _shown(row: Message) -> str:

@@ -8,8 +8,7 @@ from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_cut_of_a
 from tuneproof.messages.rows import LEVELS, Message, messages
 from tuneproof.wording import plain_quotes
 
-MOST: Final = 5
-"""The maximum number of rows returned for words that several rows contain."""
+_MOST: Final = 5
 # Prefixes of other programs end where nginx's own line begins.
 _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
 # The kernel's prefix is its time.
@@ -40,7 +39,7 @@ def find(text: str) -> tuple[Message, ...]:
     if rows := tuple(find_all(message)):
         return rows
     named = dict.fromkeys((*_by_words(in_glibc_words(message)), *_by_words(message)))
-    return (tuple(named) or tuple(find_cut_of_all(message, level)) or _by_beginning(message))[:MOST]
+    return tuple(named) or tuple(find_cut_of_all(message, level)) or _by_beginning(message)
 
 
 def corrected(text: str) -> str:
@@ -70,7 +69,7 @@ def similar(text: str) -> tuple[Message, ...]:
             if common >= _FEWEST_GROUPS and common >= _SHARED * min(len(wanted), len(own)):
                 scores[row.id] = max(scores.get(row.id, 0.0), common / len(wanted | own))
     best = sorted(scores, key=lambda id_: -scores[id_])
-    return tuple(messages()[id_] for id_ in best[:MOST])
+    return tuple(messages()[id_] for id_ in best[:_MOST])
 
 
 def _groups(text: str) -> set[str]:
@@ -102,7 +101,7 @@ def _by_words(text: str) -> tuple[Message, ...]:
             for row in messages().values()
             if any(needed <= set(_WORD.findall(_plain(words.text))) for words in row.words)
         ]
-    return tuple(inside[:MOST])
+    return tuple(inside)
 
 
 def _plain(words: str) -> str:

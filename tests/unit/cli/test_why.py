@@ -61,6 +61,15 @@ def test_a_message_may_have_typos(lab: Lab, words: str, expected: str) -> None:
     assert (found.status, found.out[: len(expected)]) == (0, expected)
 
 
+def test_all_messages_with_the_words_are_named(lab: Lab) -> None:
+    """Five are shown in full; the right one may be among the others."""
+    out = lab("why", "permission denied").out
+    assert out.count("Message: ") == 5
+    assert "more messages have these words (./lab why ID explains one):\n" in out
+    assert "\n  bind_denied: " in out
+    assert "have these words" not in lab("why", "no live upstreams").out
+
+
 def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
     for word in ("qqqqqqq", "", "  ", "$host"):
         assert lab("why", word).status == 2

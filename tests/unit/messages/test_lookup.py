@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tuneproof.messages.lookup import MOST, find
+from tuneproof.messages.lookup import find
 from tuneproof.messages.patterns import PLACE
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import messages
@@ -60,10 +60,10 @@ def test_the_row_for_a_failure_to_resolve_or_connect_depends_on_what_nginx_was_d
     assert [found.id for found in find(f"2026/11/26 09:00:01 [error] 7#7: {text}, client: 10.0.0.9")] == [row]
 
 
-def test_words_in_several_rows_find_them_up_to_a_limit() -> None:
+def test_words_in_several_rows_find_them_all() -> None:
     found = [row.id for row in find("too many open files")]
     assert {"files_accept", "files_upstream", "files_open"} <= set(found)
-    assert len(find("upstream")) == MOST
+    assert len(find("upstream")) > 5
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "the sky is blue today"])
