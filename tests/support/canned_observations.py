@@ -193,4 +193,4 @@ def arrived(*shares: float) -> Block:
 
 
 def counted(*values: float) -> Block:
-    return [CountedObservation(**_ANY, figures=defaultdict(lambda value=value: value)) for value in values]  # type: ignore[misc]  # mypy does not know what a lambda's default makes of it
+    return [CountedObservation(**_ANY, figures=defaultdict(lambda value=value: value)) for value in values]  # type: ignore[misc]  # mypy cannot infer the type of a lambda with a default argument

@@ -1,8 +1,8 @@
 """The page of verdicts by machine and version: ``python -m tools.site.verdicts FOLDER``.
 
 FOLDER contains the results that others sent in (contributed/README.md). They are strangers' files, so they are read
-within limits, checked against the schema, and compared by the ids of known claims. The only text from them on the page
-is a line about the machine, as code, so that it cannot contain HTML or links.
+within limits, checked against the schema, and compared by the ids of known claims. The only texts from them on the page
+are a line about each machine, and a refused file's name and error, as code, so that they cannot contain HTML or links.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _MACHINE_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The decisions of one machine."""
+    """The verdicts from one machine."""
 
     line: str  # its description
     verdicts: Mapping[str, str]  # verdicts by a result's id

@@ -19,7 +19,7 @@ _OF_PHP: Final = re.compile(r"php|fpm")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = frozenset({"max_fails=0", "fail_timeout=0", "fail_timeout=0s"})
 # sizeof(ngx_connection_t) + 2 * sizeof(ngx_event_t) on 64-bit machines, in builds with --with-compat such as packages;
-# start_time and quic added 8 bytes each. A worker_connections claim measures the first.
+# start_time and quic added 8 bytes each. A claim in worker_connections measures the 424 bytes.
 _SLOT_BYTES: Final[Mapping[tuple[int, ...], int]] = {(): 424, (1, 19, 10): 432, (1, 25, 0): 440}
 _LARGE_BYTES: Final = 4 << 20
 _EVENT_STREAM: Final = "text/event-stream"
@@ -176,7 +176,7 @@ def _keeps_http(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether no directive of a complete configuration names an upstream block; other modules' might do so."""
+    """Tell whether no directive of a complete configuration names an upstream block; unknown directives might."""
     if not facts.configuration.is_whole or not block.args or block.path[:1] != ("http",):
         return False
     everything = facts.configuration.main.everything()

@@ -38,7 +38,7 @@ class Levels:
     _calm_s: int = 0
 
     def adapt(self, rates: Collection[Rate]) -> bool:
-        """Process a second of all workers, and report whether the level changed."""
+        """Take all workers' rates in one second, and return whether the level changed."""
         before, most = self.level, max((rate.calls for rate in rates), default=0.0)
         if most > self.most_calls_per_s:
             self.level = Level.ITERATIONS

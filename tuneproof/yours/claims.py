@@ -76,7 +76,7 @@ def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -
         f"One slow reader of {route.shown} makes a worker hold at most {size(held_bytes)} of buffers",
         (arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
-        effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
+        effect_name=f"({size(held_bytes)} x {_BOUND_MARGIN} + {size(besides)}) ÷ growth of workers' memory per reader",
         threshold=1.0,
         why="the sum of the directives' sizes, plus what nginx itself keeps, is the most that a reader may cost",
         route=route,
@@ -103,8 +103,8 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
     """Return the claim that large responses make loop iterations long."""
     return _claim(
         f"{name}{_BUSY}",
-        f"Large responses of {route.shown} keep an event loop busy: one iteration reads more than 1 MiB before anyone "
-        "else has theirs",
+        f"Large responses of {route.shown} keep an event loop busy: one iteration reads more than 1 MiB before the "
+        "worker serves anyone else",
         (arm,),
         effect=lambda block: _turn_bytes(block[arm], route) / MIB,
         effect_name="bytes that a loop iteration reads ÷ 1 MiB",
@@ -138,7 +138,7 @@ def streams(name: str, route: Route, arm: str) -> OwnClaim:
         f"Each event of a stream through {route.shown} arrives as it is sent",
         (arm,),
         effect=lambda block: Tally.yes(when=_arrived_events(block[arm], route) == EVENTS),
-        effect_name=f"trials in which all {EVENTS} events of {len(EVENT)} bytes have arrived, and the stream is open",
+        effect_name=f"trials in which all {EVENTS} events of {len(EVENT)} bytes arrive while the stream is open",
         threshold=_USUALLY,
         why="nginx either passes events on or waits for more of them: a majority of trials shows which",
         route=route,

@@ -1,8 +1,8 @@
 """Half-open connections, as a SYN flood leaves them behind.
 
 Every SYN comes from an address that no container has. No host therefore answers the server's SYN-ACK with a RST, and
-the entry stays in the SYN queue until the server has sent its last SYN-ACK: see tcp_max_syn_backlog, tcp_synack_retries
-and tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
+the entry stays in the SYN queue until the wait for an answer to the last SYN-ACK ends: see tcp_max_syn_backlog,
+tcp_synack_retries and tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
 
 The server's kernel asks for the MAC addresses of these neighbours, and gets no answer. After three seconds (arp(7),
 mcast_solicit), it reports to itself that the host is unreachable, and drops the entry. It sends at most about fifty of

@@ -38,8 +38,8 @@ def plumb(how: str) -> None:
 def fix_neighbours(neighbours: Mapping[str, str]) -> None:
     """Set MAC addresses by IPv4 address permanently in the neighbour table of the role's link (NetlinkError: as above).
 
-    netem corrupts frames after the point where an Ethernet switch would drop them, even those of ARP; a neighbour that
-    was learnt from such an answer is unreachable for half a minute.
+    netem corrupts frames where no Ethernet checksum catches it, including ARP's; a neighbour that was learnt from a
+    corrupt reply is unreachable for half a minute.
     """
     with IPRoute() as ip:
         fix(ip, _index(ip, ROLE_LINK), neighbours)

@@ -36,7 +36,7 @@ def test_a_shell_can_parse_the_script() -> None:
 
 
 def test_modules_are_loaded_from_the_paths_of_the_distribution() -> None:
-    """A path in load_module becomes a link to the distribution's file; a module that only directives need, by -g."""
+    """A path in load_module becomes a link to the distribution's file; -g loads a module that only directives need."""
     needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
     text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
@@ -98,4 +98,4 @@ def test_a_limit_that_the_lab_does_not_raise_is_reported(directive: str, reporte
     found, _ = opened(tmp_path, {"nginx.conf": f"{directive};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
     lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).notes
     assert [line.partition("nginx.conf:1: ")[2] for line in lines[: len(reported)]] == reported
-    assert len([line for line in lines if directive in line]) == len(reported), "the limit was not reported once"
+    assert len([line for line in lines if directive in line]) == len(reported), "reported too often"

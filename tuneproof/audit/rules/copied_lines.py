@@ -97,9 +97,10 @@ def _is_seen(block: Block) -> bool:
 
 
 def _is_open(block: Block, concern: Concern) -> bool:
-    """Tell whether a file that is not here may add settings to a block; in http{}, sites have settings as well.
+    """Tell whether a file that is not here may add settings to a block; for http{}, that includes missing sites.
 
-    The blocks around a fragment may have any setting that it would inherit, so hints about those are conditional.
+    The blocks around a fragment may have any setting that it would inherit. Hints are conditional
+    anyway.
     """
     if block.lacks_includes or (block.name == "http" and block.absent_sites):
         return True

@@ -41,7 +41,7 @@ _LINE: Final = re.compile(
 )
 # Prefixes of lists, quotations and code in web threads; not quotes, which may begin a column of a log.
 _LISTED: Final = " \t>*-`"
-# Other programs also log lines without a process like this, so the message must be known.
+# Other programs, too, log lines of this form, without a process id, so the message must be known.
 _BARE: Final = re.compile(
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({_LEVELS})\]|({_LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
 )
@@ -153,8 +153,8 @@ class Collector:
         self._counts = MessageCounts()
         self._left: Counter[str] = Counter()
         self._has_system = False
-        # Times stay text, which sorts in order of time. The latest one is kept, since many lines have the same time.
-        self._first = self._last = self._latest = ""
+        # Times stay text, which sorts in order of time. The previous one is kept: many lines have the same time.
+        self._first = self._last = self._previous = ""
         self._joined = JoinedMessages(self._counts)
         self._before = NONE  # the message of the previous line
         # At startup nginx writes a message to its log and, with another prefix, to its terminal. By level and message.
@@ -185,7 +185,7 @@ class Collector:
 
     def _add(self, match: re.Match[str], line: str, times: int) -> bool:
         at = match[1] or ""
-        if at and at != self._latest and not self._is_time(at):
+        if at and at != self._previous and not self._is_time(at):
             return False
         level = (match[2] or match[3]).lower()
         message = plain_quotes(line[match.end() : match.end() + LONGEST].rstrip())
@@ -201,7 +201,7 @@ class Collector:
         return True
 
     def _copies(self, message: tuple[str, str], times: int, *, is_printed: bool) -> int:
-        """Return how many of these startup messages were already counted where nginx also wrote them."""
+        """Return how many of these startup messages are copies: nginx's log and its terminal each have one."""
         own, other = (self._printed, self._logged) if is_printed else (self._logged, self._printed)
         copies = min(times, other[message])
         if copies:
@@ -224,7 +224,7 @@ class Collector:
         """Record a message's time; return whether it is valid."""
         if time_of(at) is None:
             return False
-        self._latest = at
+        self._previous = at
         if not self._first:
             self._first = self._last = at
         elif at > self._last:

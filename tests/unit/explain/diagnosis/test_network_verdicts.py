@@ -111,7 +111,7 @@ CASES: Final[Rows] = {
     # Retransmissions and reported gaps show loss; a host's counters do so only if it serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # In ss, retransmissions of whole connections show no time, and no loss by themselves.
+        # ss shows each connection's total of retransmissions, without times, which alone does not prove loss.
         row(
             "sockets that retransmitted",
             POSSIBLE,
@@ -445,7 +445,7 @@ def test_network_evidence_has_the_expected_verdict(
     check(assess, given, verdict, said)
 
 
-def test_loss_of_another_captured_service_explains_the_hosts_counters() -> None:
+def test_loss_on_another_captured_service_explains_the_hosts_counters() -> None:
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(seen(LOST, ALONE), other_services=(database,))
     check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures show 310 on other services",))

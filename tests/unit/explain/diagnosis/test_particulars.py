@@ -99,7 +99,7 @@ def test_no_directive_is_named_that_the_module_lacks() -> None:
 
 
 def test_advice_about_one_modules_directives_names_no_others() -> None:
-    """The row's text about proxy_ is renamed, and must not refer to the module a second time."""
+    """The row's proxy_ directives are renamed, and no sentence names another module's."""
     row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["uwsgi"])
     assert row.first.startswith("Raise uwsgi_buffer_size")
     assert not re.search("proxy_|fastcgi_|grpc_", row.first)

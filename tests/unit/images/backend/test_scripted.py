@@ -148,7 +148,7 @@ def test_a_stream_that_the_backend_ends_early_does_not_count_as_left_by_the_clie
         streams.leave()
 
 
-@pytest.mark.parametrize("resets", [False, True], ids=["in order", "by a reset"])
+@pytest.mark.parametrize("resets", [False, True], ids=["gracefully", "by a reset"])
 @pytest.mark.parametrize("reads_body", [False, True], ids=["after the headers", "at the request's end"])
 def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_body: bool) -> None:
     with playing(Reply(answers=1, resets=resets, reads_body=reads_body)) as (backend, address):

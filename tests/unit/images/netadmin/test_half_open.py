@@ -83,7 +83,7 @@ def test_sources_alternate_and_every_syn_has_its_own_port() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 0, 64513])
-def test_fewer_syns_than_one_or_more_than_ports_are_rejected(count: int) -> None:
+def test_a_count_below_one_or_above_the_number_of_ports_is_rejected(count: int) -> None:
     with pytest.raises(ValueError, match=f"cannot send {count} SYNs: 1 to 64512 are possible"):
         frames(["172.18.255.254"], count=count)
 

@@ -258,7 +258,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
     points: list[list[int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A reading that is slower than usual has no exact time, and a reading without new data adds no point."""
+    """A reading that takes over ten times as long as usual has no exact time; one without new data adds no point."""
     readings = Readings(*rows, usual_s=usual_s)
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0, segment_bytes=segment_bytes)  # type: ignore[arg-type] # reads alike

@@ -199,7 +199,7 @@ def test_progress_names_the_trial_and_the_open_questions() -> None:
     assert [opened[block] for block in (5, 6, 7)] == [{"stall", "void", "edge"}, {"stall", "edge"}, {"edge"}]
 
 
-def test_an_unknown_question_is_rejected_with_the_known_ones() -> None:
+def test_the_error_for_an_unknown_question_lists_the_known_ones() -> None:
     experiment = _Bench(_levels).experiment(_ratio("stall", "loaded", "idle"))
     with pytest.raises(ValueError, match="no question named 'stal'; there are stall"):
         experiment.answer("stal")

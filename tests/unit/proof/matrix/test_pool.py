@@ -1,4 +1,4 @@
-"""Several engines take the parts of a run from a common pile."""
+"""Several engines take the parts of a run from a shared pool."""
 
 import threading
 import time

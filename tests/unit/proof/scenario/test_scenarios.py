@@ -1,4 +1,4 @@
-"""A scenario's names are unique and match each other, and only arms that claims need are used."""
+"""A scenario's names are unique, its claims name only its own arms, and only arms that claims need are used."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def test_every_arm_is_used_and_compared_arms_run_the_same_load() -> None:
     stall = ReuseportStall(default_rmem=DEFAULT)
     arms = arms_of(stall)
     scenario = stall.scenario()
-    assert scenario.used_arms(scenario.claims) == scenario.arms, "no claim uses some of the arms"
+    assert scenario.used_arms(scenario.claims) == scenario.arms, "some arms are used by no claim"
     for one, other in (
         ("reuseport-one-loaded", "shared-one-loaded"),
         ("reuseport-all-loaded", "shared-all-loaded"),

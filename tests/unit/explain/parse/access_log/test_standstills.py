@@ -1,4 +1,4 @@
-"""A log shows that a worker stalled only with all of the signs; each alternative lacks one of them."""
+"""A log shows a stalled worker only if it shows every sign; each other explanation of late connects lacks one."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -51,7 +51,7 @@ ENDLESS = record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BY
         # The bits above a link type describe the frame check sequence, and do not belong to it.
         (pcap(THREE, linktype=0x5400_0071), [(time_ns, 0x71, *rest) for time_ns, _, *rest in THREE], 0, None),
         (pcap([packet(0), CUT]), [packet(0), CUT], 1, None),
-        # A packet was at least as long on the wire as it was captured.
+        # A packet was at least as long on the wire as it is in the capture.
         (pcap([packet(0, size_bytes=60, wire_bytes=0)]), [packet(0, size_bytes=60)], 0, None),
         (pcap([]), [], 0, None),
         (pcapng([]), [], 0, None),

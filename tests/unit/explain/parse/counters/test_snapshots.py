@@ -138,7 +138,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         [{"labels": (), "number": 6}, {"labels": ("10:00:01",), "number": 6}],
     ),
     # Before Linux 5.10, rows have no CPU number: they are counted from 0.
-    "lines between split CPUs without numbers": (
+    "a line separates readings without CPU numbers": (
         softnet.snapshots,
         f"{OLD_SOFTNET}10:00:01\n{OLD_SOFTNET}",
         [{"cpu0.squeezed": 3, "cpu1.dropped": 2, "number": 6}] * 2,
