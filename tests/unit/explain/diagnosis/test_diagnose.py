@@ -107,8 +107,8 @@ def test_a_stall_comes_before_the_overflow_that_follows_from_it() -> None:
     ]
 
 
-def test_a_full_syn_queue_follows_from_a_full_accept_queue_if_most_drops_are_overflows() -> None:
-    """Otherwise, the SYN queue comes first."""
+def test_a_full_syn_queue_comes_after_a_full_accept_queue_if_most_drops_are_overflows() -> None:
+    """Otherwise, the SYN queue comes first, and neither is a consequence."""
     both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     assert causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
@@ -117,7 +117,7 @@ def test_a_full_syn_queue_follows_from_a_full_accept_queue_if_most_drops_are_ove
 
 
 def test_clients_that_leave_are_a_consequence_of_a_stall() -> None:
-    """They are mentioned once, and are not a cause that was found."""
+    """They are mentioned once, and are not among the found causes."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
@@ -127,8 +127,8 @@ def test_clients_that_leave_are_a_consequence_of_a_stall() -> None:
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
 
 
-def test_a_possible_cause_is_not_healthy_and_has_no_next_step() -> None:
-    """The screen names the evidence that would confirm the cause instead."""
+def test_evidence_of_a_possible_cause_is_not_healthy_and_has_no_next_step() -> None:
+    """Instead, the screen names the evidence that would confirm the cause."""
     diagnosis = diagnose(seen(service(**repeated_syns())))
     assert not diagnosis.healthy
     assert diagnosis.found == ()

@@ -88,8 +88,8 @@ def test_the_message_that_affects_most_requests_comes_first() -> None:
     ]
 
 
-def test_nginxs_own_message_comes_before_as_many_from_other_programs() -> None:
-    """The ingress controller's message has no time that could decide, and does not count requests."""
+def test_with_equal_numbers_nginxs_own_messages_come_first() -> None:
+    """An ingress controller repeats its message, however many requests fail."""
     controller = 'W1126 09:00:00.123456 7 a.go:1] Error obtaining Endpoints for Service "shop/cart": no object'
     findings = found([controller, *written(REFUSED)])
     assert [each.row.id for each in findings.problems] == ["upstream_refused", "ingress_service_missing"]
@@ -108,7 +108,7 @@ def test_ordinary_messages_share_one_line() -> None:
     assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
 
 
-def test_a_message_that_may_be_a_problem_is_logged_not_found() -> None:
+def test_the_headline_about_a_possible_problem_begins_with_logged() -> None:
     given = evidence(written(*[MISSING] * 30))
     summary = headline(diagnose(given), message_findings(given))
     assert (
@@ -138,7 +138,7 @@ def test_one_message_in_thousands_of_requests_is_rare() -> None:
 
 
 def test_a_message_about_an_outage_of_minutes_is_not_rare() -> None:
-    """The log has hours of requests that succeeded; other messages of that time are rare, though."""
+    """The log has thousands of requests that succeeded. Another message from that time is still rare."""
     failed = replace(
         requests(8_000, 40), outage=Outage(begin_s=1_795_165_200, end_s=1_795_165_260, requests=100, failed=40)
     )
@@ -158,8 +158,8 @@ def test_missing_files_do_not_explain_server_errors_or_slow_requests(status: int
     assert headline(diagnose(given), message_findings(given)).startswith(shown)
 
 
-def test_the_message_of_the_headline_has_its_subjects_and_its_own_confirmation() -> None:
-    """The format combined has no times, which does not matter here."""
+def test_the_message_in_the_headline_is_shown_with_its_server_client_and_confirmation() -> None:
+    """The screen does not ask for request times, which the format combined lacks."""
     given = evidence(written(*[MISSING] * 30), requests(200, 0))
     shown = rows(diagnose(given), message_findings(given))
     texts = [(row.label, row.text) for row in shown if row.label in {"Maybe", "Confirm"}]
@@ -214,7 +214,7 @@ def test_a_full_accept_queue_follows_from_a_lack_of_file_descriptors() -> None:
     assert [row.text[:24] for row in shown if row.label == "Next"] == ["Set worker_rlimit_nofile"]
 
 
-def test_a_message_that_cannot_be_explained_is_no_good_news() -> None:
+def test_evidence_with_a_message_that_cannot_be_explained_is_not_healthy() -> None:
     healthy = replace(requests(200, 0), request_time_s=spread(0.01))
     given = evidence(written("[crit] 7#7: an unheard-of fault"), healthy)
     assert diagnose(given).healthy
@@ -233,14 +233,14 @@ def test_a_cause_from_other_evidence_comes_before_the_messages() -> None:
 
 
 @pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
-def test_a_cause_is_not_logged_if_a_log_of_some_length_lacks_its_message(number: int, causes: object) -> None:
+def test_a_cause_counts_as_not_logged_if_a_long_enough_log_lacks_its_message(number: int, causes: object) -> None:
     """A few lines show nothing: somebody may have selected them."""
     absent = found(written(*[BIG] * number)).not_logged()
     assert absent == causes or (causes is True and Cause.REFUSED in absent and Cause.NO_PORT in absent)
     assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
 
 
-def test_a_log_without_level_error_shows_only_which_messages_of_level_crit_it_lacks() -> None:
+def test_without_level_error_only_causes_that_nginx_logs_at_crit_count_as_not_logged() -> None:
     """Somebody may have raised the level of error_log."""
     crit = ["[crit] 7#7: accept4() failed (24: Too many open files)"] * ENOUGH_MESSAGES
     assert found(written(*crit)).not_logged() == (Cause.NO_PORT,)
@@ -328,13 +328,13 @@ def test_the_next_step_for_mail_connections_suits_mail(starttls: str) -> None:
     assert ["auth_http" in line.text for line in answer(finding) if line.label == "Next"] == [False, True]
 
 
-def test_the_headline_about_a_cache_file_names_frequency_and_times() -> None:
-    """No client is named in such messages."""
+def test_the_headline_about_a_cache_file_does_not_refer_to_clients() -> None:
+    """Such messages name none."""
     findings = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
     assert headline(diagnose(evidence([CLOSED])), findings).endswith("depends on how often it happens, and when")
 
 
-def test_why_contains_only_the_error_numbers_that_were_logged() -> None:
+def test_why_contains_only_the_error_and_signal_numbers_that_were_logged() -> None:
     denied = '[emerg] 7#7: open() "/a/b.log" failed (13: Permission denied)'
     (finding,) = found(written(denied)).problems
     assert finding.row.why.startswith("nginx -t or nginx was run without sudo")
@@ -358,7 +358,7 @@ def test_messages_about_subrequests_have_no_status() -> None:
 
 
 def test_a_failed_start_in_both_log_and_journal_counts_once() -> None:
-    """At its start, nginx logs such messages and prints them. One of the six is only in the log."""
+    """When it starts, nginx both logs and prints such messages. One of the six is only in the log."""
     words = "bind() to 0.0.0.0:{} failed (98: Address already in use)"
     log = written(*[f"[emerg] 7#7: {words.format(80)}"] * 5, "[emerg] 7#7: still could not bind()")
     log += written(f"[emerg] 7#7: {words.format(81)}")
@@ -383,7 +383,7 @@ def test_a_successful_test_of_the_configuration_is_ordinary() -> None:
 
 
 def test_a_configuration_with_correct_syntax_may_still_fail() -> None:
-    """After checking the syntax, nginx creates zones, and opens logs and ports."""
+    """After checking the syntax, nginx opens logs, creates zones and opens ports."""
     findings = found(
         [
             "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",

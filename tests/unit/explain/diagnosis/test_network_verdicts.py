@@ -102,7 +102,7 @@ OPENED: Final = "Tcp.PassiveOpens"
 RESENT: Final = established(retransmits=(0, 4), data_segments=100)
 ELSEWHERE: Final = SocketAddress(host="10.0.0.2", port=40_001)
 FIVE, NINE = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
-# Only the increment of the step with the decrease is unknown.
+# The counters restarted between the second and the third reading: only that increment is unknown.
 RESTARTED: Final = readings(
     *({OVERFLOWS: number, "Tcp.OutSegs": segments} for number, segments in ((5, 50), (8, 60), (1, 10), (2, 20)))
 )
@@ -111,7 +111,7 @@ CASES: Final[Rows] = {
     # Retransmissions and reported gaps show loss; a host's counters do so only if it serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # ss shows each connection's total of retransmissions, without times, which alone does not prove loss.
+        # ss shows each connection's total of retransmissions without times: on its own, it does not prove loss.
         row(
             "sockets that retransmitted",
             POSSIBLE,
@@ -120,7 +120,7 @@ CASES: Final[Rows] = {
         ),
         row("two sockets that retransmitted", NOT_SEEN, table(*[replace(RESENT, retransmits=(0, 10))] * 2)),
         row("other sockets that retransmitted", NOT_SEEN, table(listening(), *[replace(RESENT, local=ELSEWHERE)] * 20)),
-        # Loss explains a complaint if the share's lower limit is 1 %; less loss slows only long transfers.
+        # Loss explains a complaint if the share's lower limit is at least 1 %; less loss slows only long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
             for share, verdict in (
@@ -342,7 +342,7 @@ CASES: Final[Rows] = {
             row(f"again in {again_s} s", verdict, service(**repeated_syns(syn_retransmission_delay_s=spread(again_s))))
             for again_s, verdict in ((0.009, NOT_SEEN), (0.011, POSSIBLE))
         ),
-        # A timer takes 1 s, then 2 s (RFC 6298), plus a round trip and jitter; nginx's cached time may hide some of it.
+        # A SYN timer is 1 s, then 2 s (RFC 6298), plus a round trip and jitter; nginx's cached time may hide a part.
         *(
             row(f"connects of {slow_s} s", verdict, log(connect_time_s=spread(0.001, slow_s)))
             for verdict, times_s in ((POSSIBLE, (0.96, 1.14, 2.05, 3.05, 5.05, 7.1)), (NOT_SEEN, (0.94, 1.16, 1.5)))

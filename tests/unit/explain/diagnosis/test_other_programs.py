@@ -115,8 +115,8 @@ def test_late_connects_and_one_more_sign_show_a_stall(changes: dict[str, Sequenc
     ],
     ids=["no-late-connect", "late-in-capture", "starved", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
-def test_a_stall_without_one_of_its_signs_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
-    """Each sign may have another reason: clients that abort may explain two of them, and so may a lack of CPU."""
+def test_a_stall_is_only_possible_if_its_signs_may_have_another_reason(changes: dict[str, Sequence[Any]]) -> None:
+    """Clients that abort may explain two signs; so may a lack of CPU. A distant backend may explain the third."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
 
@@ -179,7 +179,7 @@ def test_a_service_with_only_failed_attempts_is_kept_if_it_may_be_nginx_or_an_up
 
 
 def test_a_tls_service_is_kept_instead_of_a_busier_database() -> None:
-    """Its requests are unreadable. Of two services with only SYNs, the busier one is kept."""
+    """TLS hides its requests. Of two services without any data, the busier one is kept."""
     secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
@@ -305,7 +305,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "short",
     ],
 )
-def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: EvidenceSet, expected: str) -> None:
+def test_evidence_with_a_symptom_but_no_known_cause_is_not_healthy(given: EvidenceSet, expected: str) -> None:
     diagnosis = diagnose(given)
     assert not diagnosis.healthy
     assert causes(diagnosis) == []
@@ -316,7 +316,7 @@ def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: E
 
 @pytest.mark.parametrize("status", [403, 404, 429])
 def test_rejected_requests_alone_do_not_call_for_a_capture(status: int) -> None:
-    """A capture shows the same statuses; slow requests still need it."""
+    """A capture would show the same statuses; slow requests still call for one."""
     confirm = [line for line in screen(seen(log(status_counts={200: 50, status: 150}))) if line.startswith("Confirm")]
     assert len(confirm) == 1
     assert "$upstream_status" in confirm[0]
@@ -325,14 +325,14 @@ def test_rejected_requests_alone_do_not_call_for_a_capture(status: int) -> None:
 
 
 def test_a_server_error_calls_for_the_error_log_or_the_upstreams_status() -> None:
-    """Errors that an upstream answers with have no message in nginx's log."""
+    """An error that an upstream responded with has no message in nginx's log."""
     confirm = [line for line in screen(seen(log(status_counts={200: 150, 503: 50}))) if line.startswith("Confirm")]
     assert len(confirm) == 1
     assert "error log" in confirm[0]
     assert "$upstream_status" in confirm[0]
 
 
-def test_a_worker_without_a_cpu_calls_for_what_takes_the_cpus() -> None:
+def test_a_worker_that_waits_for_a_cpu_calls_for_its_quota_and_the_busiest_processes() -> None:
     confirm = [line for line in screen(seen(pidstat("%wait", 40.0, 60.0))) if line.startswith("Confirm")]
     assert confirm == [
         "Confirm: nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
@@ -348,7 +348,7 @@ def test_prompt_upstreams_are_mentioned_only_if_they_answered_the_slow_requests(
     assert symptom.text.count("upstreams begin to answer") == mentions
 
 
-def test_slow_connects_to_upstreams_do_not_make_a_body_long() -> None:
+def test_slow_connects_to_upstreams_are_not_taken_for_a_long_body() -> None:
     slow = spread(0.01, 3.0, slow_share=0.05, count=400)
     assert not diagnose(
         seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.01, count=400)))
@@ -394,14 +394,14 @@ def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:
         ({"outage": replace(HOUR, requests=100, failed=90, is_of_one_client=True)}, ""),
     ],
 )
-def test_an_outage_of_minutes_is_a_symptom_of_a_log_of_hours(values: Mapping[str, Outage], expected: str) -> None:
+def test_an_hour_of_failures_is_a_symptom_of_a_long_log(values: Mapping[str, Outage], expected: str) -> None:
     found = diagnose(seen(log(requests=100_000, **values)))
     assert [each.text for each in found.symptoms] == ([expected] if expected else [])
     assert found.healthy != bool(expected)
 
 
 def test_a_few_slow_requests_without_an_answer_are_a_symptom() -> None:
-    """Only the other requests have an upstream's time, so their bodies need not be long."""
+    """Only answered requests have an upstream's time, so nothing shows that a long body made the others slow."""
     slow = spread(0.01, 2.0, slow_share=0.05, count=400)
     assert diagnose(
         seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.01, count=380)))

@@ -9,7 +9,7 @@ from tuneproof.messages.rows import messages
 
 
 @pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
-def test_a_row_is_replaced_by_its_texts_for_stream(name: str) -> None:
+def test_the_texts_of_a_row_are_replaced_by_those_for_stream(name: str) -> None:
     """The row's id, name and wordings stay the same."""
     row = messages()[name]
     adapted = applied(row, "", only_streams=True)
@@ -92,7 +92,7 @@ def test_the_remedy_for_another_protocol_names_its_directive(name: str, scheme: 
     assert "proxy_pass" in applied(messages()[name], "", only_streams=False, schemes=[scheme]).first
 
 
-def test_no_directive_is_named_that_the_module_lacks() -> None:
+def test_a_directive_that_the_grpc_module_lacks_is_not_named() -> None:
     row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["grpc"])
     assert "grpc_buffer_size" in row.first
     assert "_busy_buffers_size" not in row.first
@@ -143,7 +143,7 @@ def test_why_a_directive_is_unknown_depends_on_its_name(name: str, words: str) -
 
 
 @pytest.mark.parametrize("name", ["http://127.0.0.1:3000", "xqzwv"])
-def test_a_name_without_known_facts_keeps_the_rows_text(name: str) -> None:
+def test_a_directive_without_known_facts_keeps_the_rows_text(name: str) -> None:
     row = messages()["unknown_directive"]
     assert applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False) is row
 

@@ -1,4 +1,4 @@
-"""Verdicts about upstreams that are slow, refuse or close connections, or are considered down."""
+"""Verdicts about upstreams that are slow, that refuse or close connections, or that are considered down."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

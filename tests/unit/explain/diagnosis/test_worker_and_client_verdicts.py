@@ -154,7 +154,7 @@ CASES: Final[Rows] = {
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
-        # If each worker is stalled too rarely, several workers together may show it.
+        # Workers that were each stalled too rarely may show a stall together.
         row(
             "three of four, by two workers",
             FOUND,
@@ -231,7 +231,7 @@ CASES: Final[Rows] = {
             "decides 2: $pid $connection",
             log(connect_time_s=LATE, workers=(worker(11, LATE), worker(12, LATE))),
         ),
-        # The backend's kernel answered at once, and nginx noticed it late.
+        # The backend's kernel answered at once, and nginx noticed the answer late.
         row(
             "fast in a capture",
             FOUND,
@@ -269,7 +269,7 @@ CASES: Final[Rows] = {
             LATE_LOG,
             legs(back={"syn_retransmission_delay_s": spread(0.0001)}, matched=0),
         ),
-        # The p90 must be five times the minimum, and reach 50 ms, or the median 10 ms: gaps in a worker's CPU time
+        # The p90 must be five times the minimum, and also 50 ms, unless the median is 10 ms: gaps in CPU time
         # delay only a few connects.
         *(
             row(name, verdict, log(connect_time_s=times))
@@ -318,7 +318,7 @@ CASES: Final[Rows] = {
             "touched: 0.2",
             log(**LEFT),
         ),
-        row("none left in one of two logs", NOT_SEEN, log(), log(client_closed_499=1)),
+        row("no client left in one of two logs", NOT_SEEN, log(), log(client_closed_499=1)),
         *(
             row(f"{count} answers", verdict, log(**LEFT, request_time_s=spread(0.03, count=count)))
             for count, verdict in ((20, FOUND), (19, POSSIBLE))
@@ -334,7 +334,7 @@ CASES: Final[Rows] = {
             log(**LEFT, left_after_s=spread(0.001, 2.0)),
         ),
         row("only health checks", NOT_SEEN, log(**LEFT, health_checks_499=40)),
-        row("beside health checks", FOUND, log(**LEFT, health_checks_499=20)),
+        row("clients and health checks", FOUND, log(**LEFT, health_checks_499=20)),
         row("answers with unknown times", POSSIBLE, log(**LEFT, request_time_s=None)),
         row(
             "captured",
@@ -345,7 +345,7 @@ CASES: Final[Rows] = {
         # On the leg to the upstream, nginx is the client.
         row("nginx leaves", RULED_OUT, legs(back={"client_left_before_response": 40})),
         row("below one in a hundred", NOT_SEEN, log(client_closed_499=19, requests=2000)),
-        row("less than three", NOT_SEEN, log(client_closed_499=2, requests=10)),
+        row("fewer than three", NOT_SEEN, log(client_closed_499=2, requests=10)),
         row("none of 200", RULED_OUT, log()),
         row("none of 20", RULED_OUT, log(requests=20)),
         row("none of 19", NOT_SEEN, log(requests=19)),
@@ -405,7 +405,7 @@ CASES: Final[Rows] = {
             )
         ),
         row("64 KiB in the queue", FOUND, table(listening(), established(64 << 10, **LIMITED))),
-        # The article used ss -nt, which does not show windows.
+        # ss -nt does not show windows.
         row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
         row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),
         row("rt far above urt", POSSIBLE, log(client_time_s=spread(0.0, 12.0))),

@@ -45,10 +45,10 @@ def reported(*long: LongIteration, **changes: object) -> list[tuple[Reason, Caus
     ids=["none", "few", "many", "computing", "blocked", "one-150-ms", "one-500-ms", "starved", "stopped-10-ms",
          "full", "sampled"],
 )  # fmt: skip
-def test_stalls_are_reported_by_their_length_and_frequency(
+def test_the_verdict_on_delays_depends_on_their_length_and_frequency(
     long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
 ) -> None:
-    """Stalls are found if 10 % of all events wait for 5 ms, or 1 % for 100 ms: users do not notice less."""
+    """A delay is found if 10 % of new events wait for 5 ms or longer, or 1 % for 100 ms; a stop always is."""
     assert reported(*long) == expected
 
 
@@ -64,7 +64,7 @@ def test_waiting_for_a_cpu_before_iterations_is_reported() -> None:
     assert reported(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
 
-def test_explain_has_the_next_step_for_what_made_iterations_long() -> None:
+def test_the_next_step_depends_on_the_reason_for_long_iterations() -> None:
     computing = replace(SECOND, long=(replace(STALL, called_s=0.001),) * 40)
     for second, words in ((SECOND, "separate large downloads"), (computing, "find out what computes in the worker")):
         evidence = EvidenceSet(event_loops=(Named(name="loops.json", content=loops(second)),))
