@@ -32,7 +32,7 @@ from tuneproof.messages.patterns import find_cut_of_all
 def test_variants_of_a_message_are_recognised(words: str, event: Event | None) -> None:
     """The words depend on the system and the situation; other messages are not events."""
     log = parse([f"{AT.format(0, 'error', 7)}{words}{BEHIND}"])
-    # A connection that was closed instead of an answer has two events.
+    # A connection that the upstream closed instead of answering counts as two events.
     expected = {Event.HUNG_UP, Event.UNANSWERED} if event is Event.HUNG_UP else {event} - {None}
     assert log.events == dict.fromkeys(expected, 1)
 
@@ -93,7 +93,7 @@ def test_the_number_of_upstream_names_is_limited() -> None:
 
 
 def test_the_memory_for_a_long_log_is_limited() -> None:
-    """Each line in the long log has its own client, URI and shape."""
+    """Each line in the long log has its own client, path and URI."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
     )
@@ -165,8 +165,8 @@ def wrapped(*breaks: tuple[str, str]) -> list[str]:
         "no asterisk",
         "no process",
         "no brackets",
+        "three dots",
         "an ellipsis",
-        "another",
         "wrapped by a terminal",
         "wrapped within its words",
         "wrapped twice",

@@ -89,7 +89,7 @@ def test_calls_on_the_same_kind_of_file_are_summed() -> None:
 
 
 def test_each_worker_is_summarised() -> None:
-    """Percentiles are exact from 5 ms up; below, they are rounded up to a power of two; bytes are per iteration."""
+    """Percentiles from 5 ms up are exact; others are rounded up to a power of two in ns. Bytes are per iteration."""
     busy, idle = summarise(event_loop.parse(TEXT))
     assert (busy.worker, busy.iterations, busy.busy_share, busy.longest_s) == (4711, 1010, 0.6, 0.04)
     assert busy.p50_s == 2**17 / 1e9

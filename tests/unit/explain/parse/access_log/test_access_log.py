@@ -137,9 +137,9 @@ def test_a_summary_shows_the_stall_in_the_article() -> None:
 
 
 def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
-    """A URI's complete size (without the query) is that of at least half of its responses, if the file's is unknown.
+    """If a file's size is unknown, the size of at least half of its URI's responses is complete; queries are ignored.
 
-    A page of changing size is never short, and neither is a size that occurs again, such as that of a compressed body.
+    A page of changing size never counts as short, nor does a size that occurs again, like that of a compressed body.
     If most responses were cut short, as in the article, none looks short.
     """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
@@ -153,7 +153,7 @@ def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
     assert summary(STALLED.splitlines(), line_format=ARTICLE).short_200 == 0
 
 
-def test_only_a_get_can_be_short() -> None:
+def test_only_a_successful_get_can_be_short() -> None:
     """A HEAD has no body, and an error page is not the file."""
     lines = [a_line(), a_line(request="HEAD /small HTTP/1.1", bytes="0"), a_line(status="502", bytes="150")]
     result = summary(lines, full_body_bytes={"/small": 3_602_590})
@@ -295,7 +295,7 @@ def failing(*minutes: tuple[int, int]) -> Outages:
 
 
 def test_the_worst_outage_is_the_period_with_most_server_errors() -> None:
-    """A minute of few errors between others is a part of it; a period of single errors is none."""
+    """A minute with few errors between two bad ones is part of it; minutes with 5 % of errors are not an outage."""
     outages = failing((100, 0), (100, 40), (100, 3), (100, 50), (1_000, 2), (100, 30))
     assert outages.worst() == Outage(begin_s=60, end_s=240, requests=300, failed=93)
     assert failing((100, 5), (100, 5)).worst() is None
@@ -354,7 +354,7 @@ def test_percentiles_of_a_sample_are_approximate_and_other_figures_exact(count: 
 
 
 def test_figures_are_few_and_show_unknown_values() -> None:
-    """There are at most 25 lines; for an empty log, times are None and counts 0."""
+    """There are at most 25 figures; for an empty log, times are None and counts 0."""
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
     shown = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
     assert len(shown) <= 25

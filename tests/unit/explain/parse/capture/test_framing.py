@@ -123,7 +123,7 @@ def test_files_other_than_captures_are_rejected(content: bytes) -> None:
 
 
 def test_a_pcap_of_another_version_is_rejected() -> None:
-    """Before 2.4, the two lengths of a record were swapped: the figures would be wrong."""
+    """Before 2.4, the two lengths of a record may be swapped: the figures would be wrong."""
     with pytest.raises(MalformedEvidenceError, match=r"byte 4: pcap version 2\.2, expected 2\.4"):
         PacketReader(BytesIO(pcap(THREE, version=(2, 2))))
 

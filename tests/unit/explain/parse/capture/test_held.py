@@ -140,7 +140,7 @@ _NUMBERS = count()
 
 
 def renamed(asked: str, sent: str | None, *, at_s: float, response: bytes = _NGINX) -> list[Segment]:
-    """Return both legs of a request; nginx holds it for 40 ms, and its path is ``sent`` there (None: not sent)."""
+    """Return both legs of a request; nginx holds it for 40 ms, and sends it with the path ``sent`` (None: never)."""
     number = next(_NUMBERS) % 10_000
     inside, outside = front(number), back(number, now_s=1.04 + at_s)
     inside.now_s = 1 + at_s
@@ -165,7 +165,7 @@ def renamed(asked: str, sent: str | None, *, at_s: float, response: bytes = _NGI
     ids=["replaced", "removed", "added", "equal requests"],
 )
 def test_a_replaced_prefix_of_the_path_is_found(asked: str, sent: str) -> None:
-    """Requests begin every 20 ms and overlap: each is in time with its neighbours' requests to the backend."""
+    """Requests begin every 20 ms and overlap, so by time alone each could match its neighbours' second legs."""
     found = held(
         [
             segment

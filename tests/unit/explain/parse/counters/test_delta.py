@@ -34,7 +34,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
         *({SEGMENTS: 2**32 - 10, DROPS: 9}, {SEGMENTS: 5, DROPS: 1}, {}),
         *({SEGMENTS: 5, DROPS: 1}, (SEGMENTS, DROPS), ()),
     ),
-    # At 10 Gbit/s, 32-bit counters wrap every 3.4 seconds; with 64 bits, the same decrease means a restart.
+    # At 10 Gbit/s, a 32-bit counter of octets wraps every 3.4 seconds; with 64 bits, the same decrease means a restart.
     "octets of 32 bits": ({OCTETS: 1000}, {OCTETS: 400}, {"is_32_bit": True}, {OCTETS: 2**32 - 600}, (), (OCTETS,)),
     "octets of 64 bits": ({OCTETS: 1000}, {OCTETS: 400}, {}, {OCTETS: 400}, (OCTETS,), ()),
     "relative values are increments": ({DROPS: 90}, {DROPS: 2}, {"relative": True}, {DROPS: 2}, (), ()),

@@ -7,7 +7,7 @@ from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, figures, repo
 
 
 def test_samples_have_their_columns_and_averages_are_marked() -> None:
-    """A twelve-hour clock is two words; the average has no CPU."""
+    """A time with AM or PM is two words; the average has no CPU number."""
     found = report(CPU)
     first, other, second, average = found.samples
     assert (first.pid, first.command) == (2093, "nginx")
