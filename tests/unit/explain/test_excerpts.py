@@ -20,7 +20,7 @@ from tuneproof.messages.rows import Problem, messages
 
 LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
-# Part of a message, and its row. An excerpt repeats a line with these words: the first of a version of nginx.
+# Part of a message, and its row. An excerpt repeats the first line with these words from one version of nginx.
 TRUTH: Final = {
     "(111: Connection refused) while connecting to upstream": "upstream_refused",
     "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",

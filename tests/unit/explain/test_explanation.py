@@ -154,7 +154,7 @@ def test_requests_that_an_application_logs_as_well_do_not_count_twice(
     assert found.warnings == ((warning,) if warning else ())
 
 
-def test_lines_of_the_controller_of_ingress_nginx_are_no_unread_requests(tmp_path: Path) -> None:
+def test_lines_of_ingress_nginxs_controller_do_not_count_as_unread_requests(tmp_path: Path) -> None:
     reload = (
         'I1120 09:00:00.123456       7 controller.go:190] "Configuration changes detected, backend reload required"\n'
     )
@@ -274,7 +274,7 @@ def test_counters_of_two_files_are_compared_in_their_order(tmp_path: Path) -> No
 def test_readings_are_compared_unless_they_seem_to_be_from_two_hosts(
     files: dict[str, str], doubt: str, tmp_path: Path
 ) -> None:
-    """Readings of one host have the same counters and CPUs, and counters above 10,000 do not grow tenfold meanwhile."""
+    """One host has the same counters and CPUs in each reading, and its counters above 10,000 do not grow tenfold."""
     explanation = explained(tmp_path, files)
     compared = explanation.found[2]
     assert [doubt in warning for warning in compared.warnings] == ([True] if doubt else [])

@@ -114,7 +114,7 @@ def test_damaged_data_leads_to_a_warning_instead_of_an_error(pack: Callable[[byt
 
 
 def test_everything_that_zlib_can_decompress_from_a_truncated_file_is_returned() -> None:
-    """Some places where a file may end make zlib hold back data."""
+    """If a file ends at certain places, zlib holds back data."""
     packed = gzip.compress(bytes(3 << 20), mtime=0)
     for size in range(1000, 1100):
         everything = zlib.decompressobj(31).decompress(packed[:size])

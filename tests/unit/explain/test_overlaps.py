@@ -72,7 +72,7 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
         ["", f"about 23.1 % {OF_CONNECTIONS} error.log.1 {TWICE}"],
         *([56], []),
     ),
-    # Logs with equal counts and times are not copies. Two containers may fail to start in the same second.
+    # Logs with equal counts and times need not be copies. Two containers may fail to start in the same second.
     "other connections and hosts": (
         {"a.log": refusals(range(10)), "b.log": refusals(range(10), pid=9), "c.log": 2 * start(9), "d.log": start(9)},
         ["", "", "", ""],
@@ -168,7 +168,7 @@ NOW: Final = refusals(range(35, 38)).replace("11/26", "11/20")
 def test_errors_of_earlier_hours_do_not_count_if_the_zone_is_known(
     log_format: str, now: str, number: int, earlier: int, tmp_path: Path
 ) -> None:
-    """The request's time is in nginx's zone, as that of its messages; seconds since 1970 have no zone."""
+    """$time_local is in the same zone as the times of messages; seconds since 1970 have no zone."""
     lines = "".join(f"10.0.0.2 200 [20/Nov/2026:09:36:16 +0000] 1795167376.{at:03}\n" for at in range(40))
     logs = {"access.log": lines, "error.log": EARLIER + now}
     explanation = explained(tmp_path, logs, log_formats=(log_format,))
