@@ -1,4 +1,4 @@
-"""The location that finally answers a request, after try_files and error_page, if no file exists.
+"""The location that finally answers a request, after try_files and error_page, if none of the files exist.
 
 ngx_http_try_files_handler, ngx_http_special_response_handler, ngx_http_script_return_code.
 """
@@ -104,7 +104,7 @@ class _Request:
                 return
 
     def _at_path(self, path: str) -> str:
-        """Return the path that follows a path; empty if the request is answered."""
+        """Return the place to which a path sends the request next; empty if the request is answered."""
         self._path = path
         is_first = not self._blocks
         if self._server.local("return"):
@@ -141,7 +141,7 @@ class _Request:
         return self._content(block)
 
     def _content(self, block: Block) -> str:
-        """Return where a request goes next if it matches no file; empty if something other than files answers."""
+        """Return where a request goes next if its file does not exist; empty if the request is answered."""
         self._is_served = any(said.name in ANSWERS or said.name not in known() for said in block.own)
         if self._is_served:
             return ""
@@ -151,7 +151,7 @@ class _Request:
         return self._failed(_NOT_FOUND)
 
     def _refuse_rewrites(self, block: Block) -> None:
-        """Raise _DoubtError if a request's headers may decide where it goes next."""
+        """Raise _DoubtError if a rewrite, an ``if`` or a ``limit_except`` may decide where a request goes next."""
         for inner in block.blocks:
             if inner.name == "limit_except" and "GET" not in map(str.upper, inner.args):
                 raise _DoubtError("limit_except is not followed")
@@ -201,9 +201,9 @@ class _Request:
         return found
 
     def _filled(self, text: str) -> str:
-        """Return a text with the values of its variables, without arguments.
+        """Return a text with the values of its variables, without its query string.
 
-        Raises _DoubtError: The text has variables other than those for the request's path.
+        Raises _DoubtError: The text has variables other than those for the request's path and arguments.
         """
         values: Mapping[str, str] = {"uri": self._path, "document_uri": self._path, "is_args": "", "args": ""}
 

@@ -19,7 +19,7 @@ _FEWEST: Final = 2
 def buffer_problems(
     http: Block, *, changed: Mapping[int, Sequence[str]] | None = None, pages_bytes: Sequence[int] = _PAGES_BYTES
 ) -> Iterator[Problem]:
-    """Yield nginx's errors about buffers that occur with every one of these memory page sizes.
+    """Yield the errors about buffers that nginx reports with each of these sizes of memory pages.
 
     ``changed``: new arguments of directives, by id.
     """
@@ -36,7 +36,7 @@ def buffer_problems(
 
 
 def refusal_on_x86(said: Statement, http: Block) -> str:
-    """Return nginx's error about a size on machines with small memory pages; empty if all machines report it."""
+    """Return nginx's error about a size that is wrong on x86, but not with all larger pages; empty for others."""
     kind = said.name.partition("_")[0]
     levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
     for block in levels if not http.absent_sites else ():

@@ -96,7 +96,7 @@ def changed() -> Iterator[Directive]:
 
 @cache
 def rows_of(name: str) -> tuple[Directive, ...]:
-    """Return a directive's rows, the oldest of each module first; empty for names of other modules."""
+    """Return a directive's rows, the oldest of each module first; empty for other modules' directives."""
     return tuple(_read(line) for line in _lines().get(name, ()) if "\t" in line)
 
 
@@ -111,7 +111,7 @@ def argument_problem(
 ) -> str:
     """Return nginx's error message about a directive; empty if there is none, or if the directive is unknown.
 
-    Without a version, all versions that know the directive must refuse it; the message is the newest version's. An
+    Without a version, all versions that have the directive must refuse it; the message is the newest version's. An
     empty or unknown context is not checked.
     """
     rows = rows_of(name)

@@ -1,4 +1,4 @@
-"""The server of a socket that answers for a host, and servers that never get a request: ngx_http_server_names.
+"""The server that answers for a host on a socket, and servers that never get a request: ngx_http_server_names.
 
 https://nginx.org/en/docs/http/server_names.html
 """

@@ -110,7 +110,7 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
 
 
 def _without_events(configuration: Configuration) -> Iterator[Problem]:
-    """Yield the error about a missing events{}; a file with another name may be included beside one."""
+    """Yield the error about a missing events{} in nginx.conf; a file with another name may be an included one."""
     first = next(iter(configuration.texts))
     names = {block.name for block in configuration.main.blocks}
     is_main = posixpath.basename(first) == "nginx.conf" and configuration.is_whole and names & _PROTOCOLS
@@ -345,7 +345,7 @@ def _unknown_names(level: Block) -> Iterator[Problem]:
     everything = [one for one, _ in pairs]
     named = [one for one in everything if one.name == "log_format"]
     defaults = {"combined"} if level.name == "http" else set()
-    # nginx compares names in any letter case when it uses a format, but not when it defines one.
+    # nginx ignores the letter case of a name when it uses a format, but not when it defines one.
     formats = {name.lower() for name in (*defaults, *(one.value for one in named))}
     for at, one in enumerate(named):
         if one.value in {*defaults, *(other.value for other in named[:at])} and is_given(one):

@@ -19,7 +19,7 @@ from tuneproof.errors import BadInputError
 STANDARD_INPUT: Final = "-"
 # nginx -T prints this line above every file: https://nginx.org/en/docs/switches.html
 _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
-# nginx prints this line on standard error before a dump, so text copied from a terminal contains it as well.
+# nginx prints such lines on standard error before a dump, so text copied from a terminal contains them as well.
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 16 << 20
@@ -85,11 +85,11 @@ class Changed(Source):
         return self._texts[name] if name in self._texts else self._source.text(name)
 
     def included(self, pattern: str) -> Sequence[str]:
-        """Return the files that the configuration includes."""
+        """Return the names of the files that an ``include`` matches."""
         return self._source.included(pattern)
 
     def folders(self, pattern: str) -> Sequence[str]:
-        """Return the folders that it includes."""
+        """Return the folders that an ``include`` matches."""
         return self._source.folders(pattern)
 
 
@@ -177,7 +177,7 @@ class Files(Source):
 
 
 def _tree_of(folder: Path) -> Path:
-    """Return the base folder of a copy: the folder above a fragment that contains nginx.conf or version control."""
+    """Return a copy's base folder: the nearest with nginx.conf or version control; else its own, or conf.d's parent."""
     place = folder.resolve()
     for above in (place, *list(place.parents)[:_LEVELS]):
         if any((above / name).exists() for name in _MARKS_OF_A_TREE):
@@ -231,7 +231,7 @@ def _of_text(name: str, text: str) -> Dump:
 
 
 def dumped_files(text: str) -> dict[str, str]:
-    """Return the files of an ``nginx -T`` dump by name, without terminal control characters; empty for other text."""
+    """Return the files of an ``nginx -T`` dump by name; empty for other text. The text must lack control sequences."""
     marks = list(_DUMPED.finditer(text))
     _require_few(marks, "the dump")
     ends = [*(mark.start() for mark in marks), len(text)][1:]

@@ -17,7 +17,7 @@ TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map"
 """Blocks with lines that begin with values instead of directives."""
 GUESSED: Final = "?"
 """The name that stands for the unknown block around a part of a configuration."""
-# No configuration nests nearly as deeply, and parsers recurse for each block.
+# No configuration nests nearly as deeply, and the parser recurses for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20
 # A file with this many errors, or this many words, is not a configuration.
@@ -50,7 +50,7 @@ class Problem:
 
     @property
     def is_syntax(self) -> bool:
-        """Whether no directive of any product could prevent the error."""
+        """Whether it is an error whatever modules nginx has."""
         return self.message.startswith("unexpected ")
 
 
@@ -247,7 +247,7 @@ class _Parser:
             closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
                 self._end_of_file()
-        # This is not a block, so its content belongs to the outer block.
+        # Such a directive takes no block: it is left out, with everything in its braces.
         if not (term == "{" and problem.endswith(_NO_BLOCK)):
             span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
             found.append(

@@ -118,10 +118,10 @@ class Values:
 
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # from the user, by name
     stand_ins: dict[str, str] = field(default_factory=dict)  # stand-ins for all others, each created when first needed
-    blocks: set[str] = field(default_factory=set)  # names of upstream blocks, which stand-ins must not mean by chance
+    blocks: set[str] = field(default_factory=set)  # names of upstream blocks, which stand-ins must not equal by chance
 
     def stand_in(self, name: str, directive: str, *, is_alone: bool) -> str:
-        """Return the stand-in for a placeholder; each name gets a different one."""
+        """Return the stand-in for a placeholder; different ports, hosts and paths get different ones."""
         if name not in self.stand_ins:
             value, used = _stand_in(name, directive, is_alone=is_alone), set(self.stand_ins.values())
             if value == _PORT:

@@ -170,7 +170,7 @@ class Configuration:
 def read_configuration(source: Source) -> Configuration:
     """Read a configuration with all its includes.
 
-    Raises BadInputError: A file cannot be read, or is a template.
+    Raises BadInputError: A file cannot be read, is a template or other text, or there is too much to read.
     """
     reader = _Reader(source)
     main = Block(name="main")

@@ -30,7 +30,7 @@ _TAKING: Final = {
 _DOLLAR: Final = re.compile(r"\$(?:\{(?!\Z)(?P<open>\w*)(?P<end>\}?)|(?P<plain>\w*))", re.ASCII)
 _OF_GROUPS: Final = frozenset("123456789")
 _NO_NAME: Final = "invalid variable name"
-# Modules that do not define variables, or only in these ways.
+# Modules that define no variables, or only those in variables.tsv.
 _PLAIN: Final = frozenset({"stream", "mail", "http_geoip", "stream_geoip", "http_image_filter", "http_xslt_filter"})
 # nginx's own variables in every build, without NGX_HTTP_VAR_CHANGEABLE.
 _FIXED: Final = frozenset(

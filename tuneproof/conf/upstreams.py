@@ -19,7 +19,7 @@ DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
 """From this version of nginx on, HTTP/1.1 and ``keepalive 32 local`` are the default for every upstream{}."""
 _DEFAULT_KEEPALIVE: Final = 32
 METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
-"""Balancing methods; before that version, each replaces an earlier ``keepalive``."""
+"""Balancing methods; before DEFAULT_SINCE, each replaces an earlier ``keepalive``."""
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
@@ -114,7 +114,7 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
 
 
 def port_problems(targets: Iterable[Target], upstreams: Container[str], *, is_whole: bool) -> Iterator[Problem]:
-    """Yield nginx's error for each address without a host or port, with an invalid one, or a port after a block's name.
+    """Yield the error for each address that lacks a host or port, or has an invalid port or one after a block's name.
 
     is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
     """

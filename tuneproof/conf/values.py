@@ -4,7 +4,7 @@ import ipaddress
 import re
 from typing import Final
 
-# More digits than any number in nginx has.
+# No sensible number in a configuration has more digits.
 _MOST_DIGITS: Final = 18
 _SIZE: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
