@@ -59,7 +59,7 @@ def test_times_in_an_unknown_unit_are_reported(tmp_path: Path) -> None:
         ((0.004, 3.214, 58.125), 58.125),
     ],
     ids=[
-        "few whole numbers",
+        "half whole numbers",
         "mostly whole numbers",
         "median above 10",
         "whole numbers with .0",
@@ -146,7 +146,7 @@ COMPOSED = "".join(f"nginx-{n}  | {COMBINED}\napp-1    | {COMBINED}\n" for n in 
     ],
     ids=["nginx", "colours", "unknown", "replicas"],
 )
-def test_requests_that_an_application_logs_as_well_do_not_count_twice(
+def test_an_applications_requests_are_left_out_only_if_other_lines_are_nginxs(
     text: str, requests: int, warning: str, tmp_path: Path
 ) -> None:
     (found,) = explained(tmp_path, {"compose.log": text}).found

@@ -147,7 +147,7 @@ def test_other_datagrams_are_not_connections(payload: bytes) -> None:
 
 @pytest.mark.parametrize("answers", [True, False], ids=["answer", "the client's next packet"])
 def test_a_packet_truncated_inside_its_header_may_be_an_answer_or_follow_one(answers: bool) -> None:  # noqa: FBT001
-    """A client's empty connection ID leaves room for its own header, but not for the server's."""
+    """The 18 captured bytes hold a header with the client's empty ID, but none with the server's ID of 20 bytes."""
     talk = QuicTalk()
     talk.begins(*PTOS, source_id=b"")
     if answers:
