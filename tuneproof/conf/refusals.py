@@ -60,7 +60,7 @@ _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in
 
 
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield a version's error messages, except those that the parser and the sockets of http{} report."""
+    """Yield a version's error messages, except those that facts_of collects from other modules."""
     main = configuration.main
     # Which fragments are included together is unknown.
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]

@@ -52,7 +52,7 @@ class Judgement:
     why: str
     lacks: tuple[Lack, ...] = ()  # what prevents reuse, if anything does
     culprit: Statement | Block | None = None
-    """The directive or table that prevents reuse; None if something is missing."""
+    """The directive or table that decides this; None if none does."""
     asks: bool = False  # whether a header requests keepalive, as HTTP/1.0 requires
 
 
