@@ -20,7 +20,7 @@ BUILT: Final[Mapping[str, Cause]] = {
     "slow-reader": Cause.SLOW_READER_BUFFERING,
     "syn-queue-drop": Cause.SYN_QUEUE_DROP,
 }
-# The other causes also need counters or a log, since other causes look the same in a capture.
+# The remaining causes also need counters or a log: a capture alone does not distinguish them from others.
 SUFFICIENT_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
 
 
@@ -30,7 +30,7 @@ def test_every_recorded_capture_is_checked() -> None:
 
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
-def test_only_the_intended_cause_is_found_or_if_the_capture_is_not_enough_it_is_possible(name: str) -> None:
+def test_the_intended_cause_alone_is_found_or_is_possible_if_the_capture_is_not_enough(name: str) -> None:
     """No packet is malformed, and no file is truncated."""
     explanation = explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures

@@ -19,7 +19,7 @@ def test_the_texts_of_a_row_are_replaced_by_those_for_stream(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["upstream_refused", "upstream_socket_missing", "upstream_handshake_timeout"])
-def test_wrong_advice_for_stream_names_proxy_timeout(name: str) -> None:
+def test_the_popular_wrong_advice_for_stream_names_proxy_timeout(name: str) -> None:
     """With proxy_read_timeout in stream{} or mail{}, nginx does not start."""
     popular = str(applied(messages()[name], "", only_streams=True).wrong)
     assert "proxy_timeout" in popular

@@ -132,7 +132,7 @@ BIG = (
 
 
 def wrapped(*breaks: tuple[str, str]) -> list[str]:
-    """Return the lines of a message with line breaks where each pair of texts has them."""
+    """Return the lines of a message in which the first text of each pair is replaced by the second, with breaks."""
     text = f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}"
     for whole, broken in breaks:
         text = text.replace(whole, broken)

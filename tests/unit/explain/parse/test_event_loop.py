@@ -112,7 +112,7 @@ def test_programs_with_the_same_process_id_are_distinguished() -> None:
 
 
 def test_late_share_is_the_share_of_moments_at_which_a_new_event_waits_too_long() -> None:
-    """In 330 of the 980 ms without waits for a CPU, a new event waits 5 ms or longer: ten iterations take 38 ms each."""
+    """In 330 of the 980 ms without waits for a CPU, a new event waits 5 ms or longer: ten iterations last 38 ms."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.late_share(0.005, Reason.CALLS) == pytest.approx(0.33 / 0.98)
     assert busy.late_share(0.005, Reason.STARVED) == 0

@@ -199,7 +199,7 @@ def test_workers_are_summarised_separately_up_to_a_limit() -> None:
     assert (len(result.workers), result.requests) == (256, 300)
 
 
-def test_a_retried_request_counts_each_servers_times_and_the_last_servers_processing_time() -> None:
+def test_a_retried_request_has_each_servers_connect_time_and_the_last_servers_processing_time() -> None:
     """Each server's connect time counts; the processing time is that of the server that answered."""
     result = summary([a_line(rt="0.400", uct="0.100, 0.200", uht="-, 0.250", urt="0.100, 0.260")])
     assert result.retried_requests == 1

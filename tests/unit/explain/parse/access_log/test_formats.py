@@ -135,12 +135,12 @@ def test_a_gzip_ratio_has_two_decimals(ratio: str, *, fits: bool) -> None:
     assert isinstance(found, LogRecord) == fits
 
 
-def test_a_name_does_not_continue_in_the_next_string() -> None:
+def test_a_variables_name_does_not_continue_in_the_next_string() -> None:
     assert one_text(["a$pid", "b ", "${status}"]) == "a${pid}b $status"
     assert [(part.text, part.variable) for part in parts_of("a${pid}b")] == [("a", False), ("pid", True), ("b", False)]
 
 
-def test_adjacent_variables_are_one_text() -> None:
+def test_adjacent_variables_are_read_as_one_column() -> None:
     """Nothing shows where the first one ends; the columns around them are still read."""
     line_format = TextFormat('$status "$host$request_uri" $pid', name="any")
     record = line_format.parse('200 "example.org/a b" 7')

@@ -22,7 +22,7 @@ def exchange(talk: Conversation, request_s: float, response_s: float) -> list[Se
 
 
 def held(segments: list[Segment]) -> Any:
-    """Return a matcher's findings in segments that are sorted by time, with everything that a test uses."""
+    """Return a matcher's findings in these segments, sorted by time; its type is Any because fields may be None."""
     matcher = HeldMatcher()
     assert list(flows(sorted(segments), observer=matcher))
     return matcher.held()

@@ -17,7 +17,7 @@ LOOP = "".join(f"#kernel\nTcpRetransSegs {value} 0.0\n" for value in (5, 6, 7, 1
 CALLS = "#kernel\nTcpRetransSegs 900 0.0\n#kernel\nTcpRetransSegs 5 0.0\n#kernel\nTcpOutSegs 9 0.0\n"
 DROPS = "TcpExtListenDrops {} 0.0\nTcpRetransSegs 1 0.0\n"
 
-# Each row: a text, and for each reading in it some fields, some counters by their names, or all of them.
+# Each row: a text, and for each reading in it some fields, and some counters by their names, or all of them.
 CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
     # No protocol appears in both files.
     "both files of /proc/net": (
@@ -147,7 +147,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
 
 
 @pytest.mark.parametrize(("parse", "text", "readings"), CASES.values(), ids=CASES)
-def test_a_text_is_read_as_readings(parse: Parse, text: str, readings: Sequence[Mapping[str, Any]]) -> None:
+def test_a_text_is_split_into_readings(parse: Parse, text: str, readings: Sequence[Mapping[str, Any]]) -> None:
     for found, expected in zip(parse(text), readings, strict=True):
         known = {**vars(found), **found.counters, "number": len(found.counters)}
         assert {key: known[key] for key in expected} == expected
@@ -157,7 +157,7 @@ def test_the_argument_relative_overrides_the_guess() -> None:
     assert not any(each.relative for each in nstat.snapshots(CALLS, relative=False))
 
 
-def test_a_wrap_of_a_cpus_32_bits_is_not_a_reset() -> None:
+def test_a_wrap_of_a_cpus_32_bit_counter_is_not_a_reset() -> None:
     change = delta(*softnet.snapshots("".join(f"{value}{' 00000000' * 12}\n" for value in ("fffffff0", "00000010"))))
     assert change.increments == {"cpu0.processed": 0x20, "cpu0.dropped": 0, "cpu0.squeezed": 0}
     assert (change.wrapped, change.reset) == (("cpu0.processed",), ())
@@ -176,7 +176,7 @@ def test_a_wrap_of_a_cpus_32_bits_is_not_a_reset() -> None:
         ("Ipsum", "Ipsum"),
     ],
 )
-def test_nstats_names_become_the_kernels(word: str, name: str) -> None:
+def test_names_of_nstat_become_those_of_the_kernel(word: str, name: str) -> None:
     assert kernel_name(word) == name
 
 

@@ -196,6 +196,6 @@ def test_figures_show_a_full_queue_and_what_limits_sending() -> None:
     ("users", "program"),
     [('users:(("nginx",pid=31,fd=13),("nginx",pid=7,fd=13))', "nginx"), ("", ""), ("users:((", "")],
 )
-def test_the_first_process_names_the_program(users: str, program: str) -> None:
+def test_the_program_is_that_of_the_first_process(users: str, program: str) -> None:
     (entry,) = parse(f"CLOSE-WAIT 1 0 10.0.0.1:80 10.0.0.2:50112 {users}\n").entries
     assert entry.program == program
