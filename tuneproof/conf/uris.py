@@ -15,7 +15,7 @@ def normalised(target: str, *, merges_slashes: bool = True) -> str | None:
     ``merges_slashes``: "merge_slashes" in the socket's default server.
 
     Returns:
-        The path; None if nginx rejects the target with 400: it lacks a first slash, leaves the root or is badly escaped.
+        The path; None if nginx answers the target with 400: it lacks a first slash, leaves the root or has bad escapes.
     """
     path = as_bytes_read(_END.split(target, maxsplit=1)[0])
     if not path.startswith("/") or any(not match[1] or match[1] == "00" for match in _ESCAPED.finditer(path)):
