@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
         ({"DOCKER_HOST": ""}, "far", FAR),
     ],
 )
-def test_the_environment_selects_the_engine_of_the_docker_command(
+def test_the_environment_and_the_current_context_select_the_engine(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
     """Docker's Python library has other rules, so it gets the address from the lab."""
@@ -97,7 +97,7 @@ def test_a_configuration_folder_without_permission_is_reported(folder: Path, mon
         resolved({"DOCKER_CONFIG": str(folder)})
 
 
-def test_a_missing_context_is_reported_with_the_existing_ones(folder: Path) -> None:
+def test_the_error_for_a_missing_context_lists_the_existing_ones(folder: Path) -> None:
     with pytest.raises(BadInputError, match=r"Docker context near: there is no such") as caught:
         resolved({"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "near"})
     assert caught.value.remedy.startswith("use one of default, far,")

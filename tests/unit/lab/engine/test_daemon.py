@@ -19,7 +19,7 @@ class Machine:
     """A machine without a running engine.
 
     answers_after: the number of connection attempts that fail after dockerd has started (None: all). exits_after: the
-    attempt at which dockerd exits (None: it keeps running). results: the results of programs by a word of their
+    attempt at which dockerd exits (None: it keeps running). results: the results of programs, by a word of their
     command; these programs change nothing on the machine.
     """
 

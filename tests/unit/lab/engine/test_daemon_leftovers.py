@@ -93,7 +93,7 @@ def test_a_machine_without_leftovers_gives_no_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> None:
+def test_an_orphaned_containerd_is_terminated(paths: EnginePaths, tmp_path: Path) -> None:
     """Its dockerd was killed, and the next dockerd could not use the same files."""
     with started(
         write_program(tmp_path, "containerd"), "--config", paths.containerd_dir / "containerd.toml"
@@ -115,7 +115,7 @@ def test_other_containerds_and_the_shims_of_containers_stay_alive(
 
 
 def test_the_containerd_of_a_running_dockerd_keeps_its_files(paths: EnginePaths, tmp_path: Path) -> None:
-    """That daemon may not have written its pid file yet."""
+    """The dockerd may not have written its pid file yet."""
     dockerd = write_program(tmp_path, "dockerd", RUN_ARGUMENTS)
     containerd = write_program(tmp_path, "containerd")
     with started(dockerd, containerd, "--config", paths.containerd_dir / "containerd.toml"):

@@ -153,7 +153,7 @@ def test_an_engines_certificate_is_checked_against_the_authority_in_docker_cert_
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_an_address_has_the_name_of_the_variable_or_context_that_it_comes_from(tmp_path: Path) -> None:
+def test_an_endpoint_names_the_variable_or_context_of_its_address(tmp_path: Path) -> None:
     assert find_endpoint({"DOCKER_CONFIG": str(tmp_path)}) == Endpoint(address="unix:///var/run/docker.sock")
     write_context(tmp_path, "far", "tcp://far:2376")
     chosen = find_endpoint({"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "far"})

@@ -27,7 +27,7 @@ RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
     ],
     ids=["requests", "timeout", "urllib3", "socket-without-message"],
 )
-def test_an_unavailable_engine_is_the_same_error_from_every_layer(error: Exception, where: str) -> None:
+def test_transport_errors_of_every_layer_mean_an_unavailable_engine(error: Exception, where: str) -> None:
     with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.what == "the Docker engine stopped answering while starting backend"

@@ -53,8 +53,8 @@ def test_the_path_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: 
     assert tag(moved) == before
 
 
-def test_a_layers_name_depends_on_the_layer_below_and_on_its_packages(root: Path) -> None:
-    """Another image below, or other packages, give another tag."""
+def test_a_layers_tag_depends_on_the_image_below_and_on_its_packages(root: Path) -> None:
+    """A changed image below or other packages change the tag."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     below = ImageSpec(name="client", suite="bookworm", root=root)
@@ -168,7 +168,7 @@ def test_images_with_programs_that_import_the_protocol_copy_it() -> None:
     assert copying == importing == {"backend", "client", "http3", "netadmin"}
 
 
-def test_an_unknown_image_is_rejected_with_the_known_ones(root: Path) -> None:
+def test_the_error_for_an_unknown_image_lists_the_known_ones(root: Path) -> None:
     """A folder without a Dockerfile is not an image."""
     (root / "empty").mkdir()
     with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
@@ -265,8 +265,8 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
 ) -> None:
     """An outdated copy of a released suite lacks fixes.
 
-    A bootstrapped image never gets Debian's name, or others would build on it as Debian's own; and never a label, or
-    the images of others would inherit that.
+    A bootstrapped image never gets Debian's name, since others would take it for Debian's own, nor a label, since
+    images that others build on it would inherit the label.
     """
     engine = Engine()
     commands: list[str] = []

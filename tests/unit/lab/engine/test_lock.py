@@ -104,7 +104,7 @@ def test_a_session_gives_up_waiting_for_a_run(monkeypatch: pytest.MonkeyPatch, s
 
 
 def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session's containers would disturb the next measurement; the lease of another session does not protect it."""
+    """The session's containers would disturb the next measurement. An ended lease of another session does not count."""
     engine = Engine(ALIVE)
     engine.add_lease(DEAD, "exited")
     with pytest.raises(EngineBusyError):

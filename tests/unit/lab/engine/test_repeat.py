@@ -18,7 +18,7 @@ from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
 class Engine(Quiet):
-    """An engine that closes the connections of the first ``loses`` calls without a response, as after a lost one."""
+    """An engine that closes the connections of the first ``loses`` calls without sending a response."""
 
     loses = 0
     status = 200
@@ -115,7 +115,7 @@ def test_an_engine_that_hangs_is_not_called_again() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_a_call_that_checks_the_result_of_its_first_try_is_repeated_once_after_a_lost_response(
+def test_once_more_repeats_a_call_once_after_a_lost_response(
     api: docker.APIClient,
 ) -> None:
     """A refusal is a response."""

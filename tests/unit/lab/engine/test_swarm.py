@@ -48,7 +48,7 @@ def test_engines_in_one_swarm_can_share_a_network() -> None:
     ],
     ids=["no-manager", "both-outside", "another-swarm", "down"],
 )
-def test_each_reason_against_a_shared_network_is_reported(
+def test_each_reason_why_engines_cannot_share_a_network_is_reported(
     nodes: dict[str, Node], states: dict[str, str], found: list[str]
 ) -> None:
     assert faults(nodes, states) == found

@@ -64,7 +64,7 @@ def test_updates_in_the_security_archive_are_named(lists: str) -> None:
         pytest.param("bookworm", "", "", id="no-packages"),
     ],
 )
-def test_updates_are_unknown_without_lists_for_the_images_suite_and_architecture(
+def test_updates_are_unknown_if_apts_lists_do_not_match_the_images_packages(
     lists: str, suite: str, more: str, packages: str
 ) -> None:
     assert updates_for([packages], suite, run=apt(lists + more)) is None

@@ -68,7 +68,7 @@ def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> N
     assert log.read_bytes() == b""
 
 
-def test_a_log_without_such_lines_counts_as_zero(log: Path) -> None:
+def test_a_log_without_empty_accepts_counts_as_zero(log: Path) -> None:
     """Grep's exit status for no match is not an error."""
     assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1").record.empty_accepts == 0
 

@@ -44,7 +44,7 @@ def container(folder: Path) -> "LabContainer":
 def test_kernel_memory_is_the_usage_without_processes_and_page_cache(
     below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
 ) -> None:
-    """Version 1 has a folder for each resource, and lacks the files of version 2, which is not an error."""
+    """Version 1 has a folder for each controller. The files of version 2 are missing there, which is not an error."""
     (tmp_path / below).mkdir(exist_ok=True)
     for name, text in files.items():
         (tmp_path / below / name).write_text(text, encoding="ascii")
@@ -52,7 +52,7 @@ def test_kernel_memory_is_the_usage_without_processes_and_page_cache(
 
 
 def test_a_reading_that_the_engine_has_lost_voids_the_trial() -> None:
-    """The command succeeds without output, so the container has the figure, but the engine has lost it."""
+    """The command succeeds, so it must have printed the figure: the engine has lost the output."""
     lost = cast("LabContainer", types.SimpleNamespace(run=lambda _command: b""))
     with pytest.raises(VoidTrialError):
         CgroupMemory.of(lost)
@@ -64,7 +64,7 @@ def test_a_container_without_memory_files_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_number_of_oom_kills_is_zero_if_the_kernel_does_not_count_them() -> None:
-    """Before Linux 4.13, the file lacks this line."""
+    """Before Linux 4.13, memory.oom_control has no such line."""
     text = "".join(V1.values()).replace("oom_kill 3\n", "")
     assert CgroupMemory.from_text(text).oom_kills == 0
 

@@ -30,7 +30,7 @@ def test_nginx_reloads_and_the_new_workers_are_awaited(fake: FakeStage) -> None:
 
 
 def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -> None:
-    """Earlier, the master would replace them. Without a signal, they may wait a minute for clients that are gone."""
+    """Before that, the master would replace them. Without a signal, they may wait a minute for clients that left."""
     leaving = worker(12, is_leaving=True)
     fake.workers = [OLD, (*OLD, *NEW), (OLD[0], leaving, *NEW), (leaving, *NEW), NEW]
     TrialNginx(fake.stage, configuration="").fresh_workers()

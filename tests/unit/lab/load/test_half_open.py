@@ -26,7 +26,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def test_the_clients_netadmin_container_sends_the_burst_between_two_readings(fake: FakeStage) -> None:
     """Sockets and counters are read repeatedly after the burst, until no more SYNs arrive.
 
-    Shares refer to the sent SYNs. Nothing is timed, so stolen CPU time does not matter.
+    Shares are of the SYNs sent. No share depends on time, so stolen CPU time does not matter.
     """
     load = HalfOpen(syns=800)
     recorded = load.run(fake.stage, label="a-b1")
@@ -52,7 +52,7 @@ def test_counters_are_read_after_the_last_syn_has_arrived(fake: FakeStage) -> No
     assert load.observe(load.run(fake.stage, label="a-b1")).dropped_share == 0.5
 
 
-def test_half_open_connections_that_end_during_a_reading_are_counted(fake: FakeStage) -> None:
+def test_half_open_connections_that_end_before_the_last_reading_are_counted(fake: FakeStage) -> None:
     """On a busy machine, the kernel may drop such connections before the second reading."""
     fake.sockets.append(sockets())
     load = HalfOpen(syns=800)

@@ -117,7 +117,7 @@ def test_the_difference_of_two_readings_contains_the_increments() -> None:
     )
 
 
-def test_readings_of_different_cpus_have_no_difference() -> None:
+def test_readings_of_different_numbers_of_cpus_cannot_be_subtracted() -> None:
     """If a CPU went offline between the readings, the rows of the others may have shifted."""
     with pytest.raises(ValueError, match="longer"):
         counters(at_s=2.0, softnet=(cpu(1),)).since(counters(at_s=1.0, softnet=(cpu(1), cpu(1))))

@@ -108,7 +108,7 @@ def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["dealy", "", "client", "server.delay", "egress.client.delay", "client.client.delay"])
-def test_an_unknown_key_is_rejected_with_the_known_ones(key: str) -> None:
+def test_the_error_for_an_unknown_key_lists_the_known_ones(key: str) -> None:
     """A prefix is optional, and comes before the key."""
     assert faults(f"{key}=1ms") == (
         f"{key}=1ms: no such key (the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "

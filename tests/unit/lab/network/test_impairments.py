@@ -93,7 +93,7 @@ def test_packets_in_flight_that_do_not_fit_are_rejected_unless_the_queue_is_set(
 @pytest.mark.parametrize(
     ("impairment", "packets"),
     [
-        (Impairment(delay_ms=20, rate_mbit=100), 496),  # 12.5 MB/s times 60 ms, by 1514 bytes
+        (Impairment(delay_ms=20, rate_mbit=100), 496),  # 12.5 MB/s times 60 ms, divided by 1514 bytes
         (Impairment(delay_ms=1, jitter_ms=0.5), 1776),  # 125 MB/s (assumed) times 21.5 ms
         (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: the buffer is 20 ms, not 10
         (Impairment(rate_mbit=2), 100),  # 5 kB would be 4 frames
@@ -155,7 +155,7 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
         "reorder_pct": 0.0,
         "corrupt_pct": 5.0,
         "rate_bytes_per_s": 12_500_000,
-        "limit_packets": 174,  # 12.5 MB/s times 21.001 ms, by 1514 bytes
+        "limit_packets": 174,  # 12.5 MB/s times 21.001 ms, divided by 1514 bytes
     }
     whole = {name for name, value in netem.items() if isinstance(value, int)}
     assert whole == {"delay_us", "jitter_us", "rate_bytes_per_s", "limit_packets"}

@@ -54,7 +54,7 @@ def egress(**fields: Any) -> LinkProfile:
 
 RATED = {"delay_ms": 4.992, "rate_mbit": 106}
 UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
-"""1000 delays of 5 ms that vary by 3 ms."""
+"""1000 delays from 2 to 8 ms, evenly spaced."""
 
 
 # 20 of 1000 packets are expected to be lost; 99 % of such links lose between 10 and 32.

@@ -126,7 +126,7 @@ def test_a_host_that_carries_less_lowers_the_rate(noise: tuple[float, float]) ->
 
 
 @over_noise
-def test_a_sender_that_is_too_slow_lowers_the_rate_and_never_raises_it(noise: tuple[float, float]) -> None:
+def test_a_sender_that_is_too_slow_lowers_the_rate(noise: tuple[float, float]) -> None:
     """The sender does not send later what it has missed."""
     assert carried(100, noise=noise, offered=0.7) < 75
 

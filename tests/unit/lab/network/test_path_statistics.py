@@ -36,7 +36,7 @@ def share_with_faults(
 def test_a_correct_link_is_rarely_rejected(
     name: str, noise: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is its rate lowered. Faults that a host can cause are measured again; two in 25 may be due to chance."""
+    """Its rate is rarely lowered, either. Faults that a host can cause are measured again; 2 of 25 may be chance."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     profile = PROFILES[name].client
     rng = np.random.default_rng(7450)

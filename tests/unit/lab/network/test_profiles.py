@@ -40,7 +40,7 @@ def test_each_network_is_used_once_in_the_given_order(requested: list[str], name
     assert [profile.name for profile in choose_networks(requested)] == names
 
 
-def test_an_unknown_name_is_rejected_with_the_names_and_an_example() -> None:
+def test_the_error_for_an_unknown_network_lists_the_known_ones_and_an_example() -> None:
     with pytest.raises(BadInputError) as caught:
         choose_networks(["wan", "moon"])
     assert caught.value.what == "--network moon: no such network"

@@ -105,7 +105,7 @@ def test_a_link_that_is_stuck_at_another_rate_is_found() -> None:
     ids=["right", "late", "early", "lossy", "duplicating"],
 )
 def test_only_faults_that_a_host_can_cause_are_measured_again(real: dict[str, float], times: int, wrong: int) -> None:
-    """A lower rate does not help against these faults, so they are reported for both directions."""
+    """A lower rate would not remove these faults. Both directions have them, and both are reported."""
     rng = np.random.default_rng(7450)
     profiles: list[LinkProfile] = []
     link = LinkProfile.both(Impairment(**real))  # type: ignore[arg-type] # no limit
@@ -119,7 +119,7 @@ def test_only_faults_that_a_host_can_cause_are_measured_again(real: dict[str, fl
     assert len({fault.partition(" ")[0].strip(":") for fault in settled.wrong}) == wrong
 
 
-def test_a_direction_without_a_measured_rate_cannot_be_lowered() -> None:
+def test_lowering_the_rate_of_a_direction_without_a_measured_rate_is_an_error() -> None:
     figures = LinkFigures.from_probes(measured(FAR, np.random.default_rng(1), packets=20), payload_bytes=PAYLOAD_BYTES)
     with pytest.raises(ValueError, match="egress: a direction without a measured rate is not slow"):
         lowered(FAR, FAR, figures, ["egress"])

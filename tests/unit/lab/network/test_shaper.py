@@ -42,7 +42,7 @@ def test_an_impossible_request_is_reported_with_its_reason(
     assert "load sch_netem and ifb" in caught.value.remedy
 
 
-def test_a_refusal_for_another_reason_than_the_device_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_that_is_not_about_the_device_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[tuple[str, ...]] = []
 
     def refuse(*_: object, devices: tuple[str, ...], engines: object) -> dict[str, str]:

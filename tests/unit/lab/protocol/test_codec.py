@@ -1,4 +1,4 @@
-"""Dataclasses arrive unchanged as JSON, and messages of another form are rejected."""
+"""Dataclasses survive conversion to JSON and back, and messages of another form are rejected."""
 
 import enum
 import json
@@ -86,7 +86,7 @@ def test_json_contains_the_names_of_fields_and_the_values_of_tuples() -> None:
     assert plain["nothing"] is None
 
 
-def test_missing_fields_keep_their_defaults() -> None:
+def test_missing_fields_get_their_defaults() -> None:
     """Required fields must be present."""
     plain = {name: value for name, value in as_json(FULL).items() if name not in {"nothing", "defaulted", "made"}}
     assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
@@ -174,7 +174,7 @@ WHOLES = st.builds(
 @QUICK
 @given(WHOLES)
 def test_any_sent_value_arrives(sent: Whole) -> None:
-    """Every field keeps its type. The text is compared, too, since an int equals a float of the same value."""
+    """Every field keeps its type. The repr is compared, too, since an int equals a float of the same value."""
     arrived = from_plain(Whole, as_json(sent))
     assert (arrived, repr(arrived)) == (sent, repr(sent))
 

@@ -18,7 +18,7 @@ def test_an_unsorted_list_with_repetitions_is_read() -> None:
 
 
 def test_an_empty_list_is_rejected() -> None:
-    """It leaves no CPU to run on, but for the engine it means all CPUs."""
+    """An empty list leaves no CPU to run on, but to the engine an empty text means all CPUs."""
     assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")

@@ -23,7 +23,7 @@ class Adder(Protocol):
 
 
 class DataError(Exception):
-    """An error for which its message is sufficient."""
+    """An expected error, which is reported without its type and without a traceback."""
 
 
 class Program(Adder):
@@ -152,7 +152,7 @@ def test_a_line_without_a_call_is_answered_without_a_number(line: str, program: 
 
 
 def test_cpu_times_are_read_without_those_of_guests() -> None:
-    """The times of users already include those of guests. The first line is for all CPUs."""
+    """User time already includes guest time. The first line is for all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
     times = CpuTimes.parse(text)
     assert times == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))

@@ -38,7 +38,7 @@ def recorded(library: Path, tmp_path: Path, request: pytest.FixtureRequest) -> R
 
 
 def counters(record: dict[str, Any]) -> dict[str, int]:
-    """Return the part of a record that does not depend on the machine: everything except times."""
+    """Return the counters of a record that do not depend on the machine: all except times."""
     return {name: record[name] for name in COUNTERS if not name.endswith("_ns")}
 
 

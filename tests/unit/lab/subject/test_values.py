@@ -86,7 +86,7 @@ def test_the_configured_log_format_is_the_one_that_is_parsed() -> None:
 
 
 def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
-    """In JSON, ports are texts, which are converted back to numbers."""
+    """JSON's keys are strings, so ports are converted back to numbers."""
     taken = Snapshot(
         sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": None},
         listener_backlogs={8000: (511, 511)},

@@ -82,7 +82,7 @@ def made(spec: RoleSpec) -> LabContainer:
     return LabContainer(spec, session=Session(), network="lab")
 
 
-def test_a_container_needs_the_one_that_it_joins_and_those_in_after() -> None:
+def test_a_container_needs_the_one_that_it_joins_and_those_that_it_starts_after() -> None:
     assert CLIENT.needs == ()
     spec = RoleSpec(name="s", role=Role.SUBJECT, image="subject:1", joins="owner", after=("one", "two"))
     assert spec.needs == ("owner", "one", "two")

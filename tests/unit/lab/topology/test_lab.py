@@ -63,7 +63,7 @@ class FakeEngine:
         self.refusals: list[Exception] = []
         self.networks: set[str] = set()
         self.is_other = False
-        """Whether it supports none of Docker's options."""
+        """Whether it rejects options for the bridge network."""
 
     def client(self, **_options: object) -> Any:
         return types.SimpleNamespace(
@@ -170,7 +170,7 @@ def test_a_lab_without_places_uses_one_engine() -> None:
 
 
 def test_a_container_gets_the_addresses_of_needed_containers_on_other_engines() -> None:
-    """The addresses are under all names. An engine knows the names of its own containers."""
+    """Each address is listed under all names of its container. An engine resolves its own containers' names itself."""
     assert fake(started(SEVERAL), "subject").hosts == {
         "netadmin-client": "ip-of-netadmin-client",
         "client": "ip-of-netadmin-client",
