@@ -5,7 +5,7 @@ it with its own pytest. Results of a lost engine are kept; the rest of its shard
 its data, no result is measured again, since that would be a second chance to err: inconclusive results stay as they
 are, and a result is unsupported if its engine is lost after the first look.
 
-Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
+pytest-xdist (3.8) does not fit: when a worker ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
 back (``mark_test_pending``), and our own would depend on undocumented classes.
 """

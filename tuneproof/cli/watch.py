@@ -44,7 +44,7 @@ exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host l
 URL_SECONDS = 30.0
 WINDOW_S = 60.0
 _WRITABLE: Final = "name a file in a folder that you may write to"
-# Options that only the host's kernel can serve.
+# Options that work only on nginx's host.
 _ON_THE_HOST = ("all", "record", "page", "nginx_conf", "json", "listen")
 
 

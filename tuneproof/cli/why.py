@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _as_name(text: str) -> str:
-    """Return the known name that a text means, whatever its case, blanks and hyphens; for other words, the text."""
+    """Return the known name for a text in any case, with blanks or hyphens for underscores; else the text."""
     bare = text.rstrip(";{ ").lower()
     names = (bare, "_".join(re.split("[ -]", bare)))
     return next(filter(is_known, names), text)
