@@ -13,7 +13,7 @@ _EXPIRED_VERDICT: Final = "refuted"
 
 
 def format_effect(value: float, unit: str, interval: tuple[float, float] | None = None) -> str:
-    """Return an effect with its interval, both with three significant digits, or as many as distinguish its ends.
+    """Return an effect with its interval, in three significant digits, or as many as distinguish the interval's ends.
 
     Args:
         value: The estimate.
