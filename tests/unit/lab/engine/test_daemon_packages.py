@@ -81,7 +81,7 @@ def test_the_engine_is_installed_early_only_if_there_is_none(tmp_path: Path, mon
         ("", False),
     ],
 )
-def test_debian_and_its_descendants_are_recognised(text: str, tmp_path: Path, *, expected: bool) -> None:
+def test_debian_and_its_derivatives_are_recognised(text: str, tmp_path: Path, *, expected: bool) -> None:
     path = tmp_path / "os-release"
     path.write_text(text, encoding="utf-8")
     assert is_debian_like(path) is expected

@@ -265,8 +265,8 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
 ) -> None:
     """An outdated copy of a released suite lacks fixes.
 
-    A bootstrapped image never gets Debian's name, since others would take it for Debian's own, nor a label, since
-    images that others build on it would inherit the label.
+    A bootstrapped image never gets Debian's name, because others would take it for Debian's own. It gets no label,
+    because images that others build on it would inherit that.
     """
     engine = Engine()
     commands: list[str] = []

@@ -38,7 +38,7 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
 def test_the_removal_of_an_overlay_network_in_use_is_repeated(api: FakeApi, *, overlay: bool, removed: int) -> None:
-    """A swarm learns late that a network's last container has ended. Other networks are left to the next round."""
+    """A swarm notices late that a network's last container has ended. Other networks are left to the next round."""
     api.overlay = overlay
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
@@ -121,7 +121,7 @@ def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
 
 
 def test_a_container_that_others_have_joined_is_removed_after_them(api: FakeApi) -> None:
-    """Podman lists such a container first, and refuses until the others have been removed."""
+    """Podman lists such a container first, and refuses to remove it before the others."""
     api.refusals["dead-container"] = [APIError("has dependent containers which must be removed before it")]
     api.add("container", "joined", DEAD.labels)
     assert remove_session(api.client, "dead") == Removed(containers=2, networks=1, volumes=1)

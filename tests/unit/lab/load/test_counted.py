@@ -219,7 +219,7 @@ def test_requests_wait_behind_stopped_workers_during_a_call() -> None:
     assert [step for step in lab.did if isinstance(step, str)][3:] == ["STOP workers", "CONT workers"]
 
 
-def test_a_backend_resolves_names_for_the_system() -> None:
+def test_a_backend_becomes_the_systems_name_server() -> None:
     lab = TrialLab()
     rig(lab).resolve_by("backend")
     assert lab.did == [("echo nameserver 172.18.0.5 >/etc/resolv.conf", "root")]

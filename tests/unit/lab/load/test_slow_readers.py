@@ -191,7 +191,7 @@ def test_workers_that_ended_without_an_oom_kill_are_counted_separately(
 
 
 def test_a_trial_that_killed_all_of_nginx_contributes_only_its_kills() -> None:
-    """The other figures of such a trial are unknown, so its zeros enter no median."""
+    """The other figures of such a trial are unknown, so the medians leave out its zeros."""
     died = LOAD.observe(Outcome(record=LOAD.out_of_memory(), measuring_s=0.0))
     assert (died.oom_kills, died.others_ended, died.died) == (1, 0, True)
     lived = replace(died, died=False, oom_kills=0, growth_bytes=7 * MIB)

@@ -61,7 +61,7 @@ def answered(program: Answers, *lines: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_a_call_is_answered_under_its_number(program: Answers) -> None:
+def test_a_response_has_the_number_of_its_call(program: Answers) -> None:
     call = Call.of(Adder.add, (1, 2))
     first, second = answered(program, call.line(7), FORGET.line(9))
     assert (first["number"], first["answer"]) == (7, 3)
@@ -151,7 +151,7 @@ def test_a_line_without_a_call_is_answered_without_a_number(line: str, program: 
     assert done["number"] == 8
 
 
-def test_cpu_times_are_read_without_those_of_guests() -> None:
+def test_cpu_times_leave_out_the_columns_for_guests() -> None:
     """User time already includes guest time. The first line is for all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
     times = CpuTimes.parse(text)
