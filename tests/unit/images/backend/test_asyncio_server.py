@@ -124,7 +124,7 @@ def test_a_delayed_response_is_not_sent_after_the_client_has_left() -> None:
 
 
 @pytest.mark.parametrize("path", [b"/wait", b"/wait/", b"/wait/x", b"/wait/-1", b"/wait/123456"])
-def test_an_invalid_number_of_milliseconds_is_not_found(path: bytes) -> None:
+def test_a_wait_without_a_valid_number_of_milliseconds_gets_404(path: bytes) -> None:
     head, _, _ = answered(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n")
     assert head.status == 404
 
@@ -139,14 +139,14 @@ def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
     assert http1.parse_head(head).content_length == 1 << 30
     assert len(body) == 1024
     assert not transport.closed
-    # Before 1.29.7, nginx uses HTTP/1.0 for upstreams by default: the connection is still held.
+    # Before 1.29.7, nginx uses HTTP/1.0 for upstreams by default; such a connection stays open, too.
     old, body, closed = answered(b"GET /hold HTTP/1.0\r\n\r\n")
     assert (old.headers["connection"], len(body), closed) == ("close", 1024, False)
 
 
 @pytest.mark.parametrize(("path", "status", "length"), [(b"/", 200, 612), (b"/hold", 200, 1 << 30), (b"/x", 404, 0)])
 def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, length: int) -> None:
-    """It must not have a body, and should have the same headers as for GET (RFC 9110, section 9.3.2)."""
+    """The response must not have a body, and should have the same headers as for GET (RFC 9110, section 9.3.2)."""
     head, body, closed = answered(b"HEAD " + path + b" HTTP/1.1\r\n\r\n")
     assert (head.status, head.content_length, body, closed) == (status, length, b"", False)
 
@@ -161,7 +161,7 @@ def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, l
         (b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
         (b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES, 431),
     ],
-    ids=["no-version", "other-version", "post", "body", "chunks", "endless"],
+    ids=["no-version", "other-version", "post", "body", "chunks", "too-long"],
 )
 def test_invalid_and_unsupported_requests_are_rejected_and_the_connection_closed(request_: bytes, status: int) -> None:
     """After such a request, the start of the next one is unknown."""

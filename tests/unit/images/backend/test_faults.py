@@ -51,7 +51,7 @@ def connected(port: int) -> socket.socket:
 @pytest.mark.parametrize(
     ("text", "then"), [("\x01half", Then.CLOSES), ("", Then.RESETS), ("half", Then.STAYS)], ids=str
 )
-def test_a_broken_server_sends_the_given_text_and_ends_as_requested(serving: Serving, text: str, then: Then) -> None:
+def test_a_broken_server_sends_the_given_text_then_ends_or_stays(serving: Serving, text: str, then: Then) -> None:
     serving.say(text, then)
     with connected(BROKEN_PORT) as connection:
         connection.sendall(b"anything")

@@ -25,7 +25,7 @@ def test_many_simultaneous_connections_fit_into_the_accept_queue() -> None:
 def test_the_script_serves_its_folder_and_prints_that_it_is_ready(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It serves on every address, at the port in nginx's configuration. An interrupt causes no error."""
+    """It listens on every address, on the port in nginx's configuration. An interrupt causes no error."""
     made: list[http.server.HTTPServer] = []
 
     def bound(server: http.server.HTTPServer) -> None:

@@ -78,7 +78,7 @@ def test_the_first_reply_with_a_matching_path_is_used() -> None:
     assert (seen.connections, seen.open_connections, seen.left_connections) == (2, 0, 0)
 
 
-def test_a_stream_continues_as_requested_and_ends() -> None:
+def test_a_stream_gets_text_on_request_until_it_is_ended() -> None:
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(path="/events"),))
@@ -150,7 +150,7 @@ def test_a_stream_that_the_backend_ends_early_does_not_count_as_left_by_the_clie
 
 @pytest.mark.parametrize("resets", [False, True], ids=["gracefully", "by a reset"])
 @pytest.mark.parametrize("reads_body", [False, True], ids=["after the headers", "at the request's end"])
-def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_body: bool) -> None:
+def test_a_connection_ends_when_a_request_beyond_its_limit_arrives(*, resets: bool, reads_body: bool) -> None:
     with playing(Reply(answers=1, resets=resets, reads_body=reads_body)) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(b"GET /1 HTTP/1.1\r\n\r\n")
@@ -177,7 +177,7 @@ def test_idle_connections_are_closed_without_a_reset() -> None:
 
 
 def test_names_have_the_given_addresses() -> None:
-    """All other names keep their usual addresses. Each lookup of an IPv4 address is counted."""
+    """All other names keep their usual addresses. Each lookup of an IPv4 address is recorded."""
     player = Player()
     asyncio.run(player.name({"app.test": "192.0.2.7"}, 600))
     answer = player.answer_to_name(question("app.test", 1))

@@ -81,7 +81,7 @@ def test_bodies_are_as_long_as_requested() -> None:
 
 
 def test_large_bodies_arrive_completely() -> None:
-    """Large bodies need another system call, or many records."""
+    """Large bodies are sent with sendfile(2), or in many FastCGI records."""
     size = (2 << 20) + 12345
     response = response_to(f"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: {size}\r\nConnection: close\r\n\r\n".encode())
     assert len(response.partition(b"\r\n\r\n")[2]) == size

@@ -92,7 +92,7 @@ def test_lost_packets_do_not_delay_the_search(monkeypatch: pytest.MonkeyPatch) -
             server.wait_for_open(5)
 
 
-def test_a_link_slower_than_the_pause_between_bursts_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_responses_after_the_start_of_the_next_burst_do_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     second = threading.Event()
     bursts = count_bursts(monkeypatch, before_second=second.set)
     with FakeNginx(Behaviour(answers_after=second)) as server, placed(server, 2, 1):

@@ -69,7 +69,7 @@ def test_an_open_loop_starts_requests_on_schedule_even_if_earlier_ones_have_not_
         assert record.total_ms >= 150
 
 
-def test_requests_one_after_another_never_overlap() -> None:
+def test_requests_that_run_one_after_another_never_overlap() -> None:
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         origin_s = time.monotonic()
         client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=HANG_S, origin_s=origin_s)

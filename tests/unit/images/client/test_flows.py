@@ -213,7 +213,7 @@ def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tu
         yield running.end
 
 
-def test_only_a_part_of_the_headers_may_be_sent() -> None:
+def test_a_flow_may_send_only_a_part_of_its_headers() -> None:
     """The connections then stay open until they are ended."""
     waiting = Waiting()
     with standing(waiting, Flow(head_bytes=9, then=(Step.STAY,), connections=2)) as end:
@@ -365,7 +365,7 @@ def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
     assert (kept.error, kept.closed_by_server) == ("TIMEOUT", False)
 
 
-def test_paths_contain_numbers_and_the_headers_a_content_length() -> None:
+def test_a_path_may_contain_numbers_and_a_body_has_a_content_length() -> None:
     """In this way, each request can have its own path."""
     flow = Flow(path="/{c}/{n}", requests=2, method="POST", body_bytes=3, close=True, headers={"A": "b"})
     assert flows.request(flow, "lab", connection=4, number=1) == (

@@ -20,7 +20,7 @@ def held(holder: Holder, port: int, path: str, count: int) -> Held:
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:
-    """The first call starts more connections than one burst. Each has sent a request."""
+    """The first call starts more than one burst of connections. Each has sent a request."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         first = held(holder, server.port, "/small.bin", 300)
@@ -34,7 +34,7 @@ def test_connections_are_held_between_calls_until_they_are_released() -> None:
     holder.release()
 
 
-def test_at_most_a_burst_of_connections_starts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_a_burst_of_connections_awaits_responses_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crowds, "_BURST", 2)
     holder = Holder()
     with FakeNginx(Behaviour(delays_s={11: 0.1, 12: 0.1})) as server:
@@ -45,7 +45,7 @@ def test_at_most_a_burst_of_connections_starts_at_once(monkeypatch: pytest.Monke
     assert answer.held == 6
 
 
-def test_connections_with_another_status_than_200_are_failures_and_are_closed() -> None:
+def test_connections_with_a_status_other_than_200_are_failures_and_are_closed() -> None:
     holder = Holder()
     with FakeNginx(Behaviour(statuses={"/small.bin": 503})) as server:
         answer = held(holder, server.port, "/small.bin", 3)
@@ -64,7 +64,7 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
 
 
 def test_unanswered_connections_end_at_the_time_limit() -> None:
-    """The error has the kernel's name for it."""
+    """Their failure has the kernel's name for a timeout."""
     holder = Holder(timeout_s=0.2)
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
@@ -75,7 +75,7 @@ def test_unanswered_connections_end_at_the_time_limit() -> None:
 
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"x" * 20_000])
 def test_a_response_that_is_not_http_is_a_failure(answer: bytes) -> None:
-    """A wrong port or endless headers give such a response."""
+    """Such a response comes from a wrong port, or has endless headers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def talk() -> None:

@@ -71,7 +71,7 @@ def test_without_downloads_only_the_fast_requests_run() -> None:
     assert {request.path for request in server.requests} == {"/small.bin"}
 
 
-def test_a_download_with_another_status_than_200_is_an_error_with_the_response() -> None:
+def test_a_download_with_a_status_other_than_200_is_an_error_with_the_response() -> None:
     """A missing file must not look like a download that has ended early."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     with (

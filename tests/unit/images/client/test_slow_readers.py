@@ -35,7 +35,7 @@ def each_has(crowd: Crowd, least_bytes: int, *, readers: int = 2) -> bool:
 
 
 class Until(threading.Event):
-    """An event that is set as soon as a condition is true; after a fixed time, it might not be true yet."""
+    """An event that is set as soon as a condition is true; a wait of fixed length might be too short."""
 
     def __init__(self, is_so: Callable[[], bool]) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def test_readers_without_a_listener_are_counted() -> None:
 
 # At the short interval, the start of the response has been read; at the long one, it is in the receive buffer.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
-def test_another_status_than_200_is_an_error_with_the_response(interval_s: float) -> None:
+def test_a_status_other_than_200_is_an_error_with_the_response(interval_s: float) -> None:
     """A short error page would not fill nginx's buffers. No connection stays open."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     crowd = Crowd()

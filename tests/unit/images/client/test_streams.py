@@ -40,7 +40,7 @@ def test_compressed_data_counts_once_it_can_be_decompressed(size: int) -> None:
     assert (message.status, message.body_bytes, message.end) == (200, 500, "")
 
 
-def test_without_headers_there_is_no_status() -> None:
+def test_the_status_is_reported_once_the_headers_are_complete() -> None:
     message = Http1()
     message.add(HEAD)
     assert (message.status, message.body_bytes) == (0, 0)

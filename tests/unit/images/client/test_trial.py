@@ -81,17 +81,17 @@ def test_a_trial_without_loads_only_probes() -> None:
     assert 0 <= observation.steal_pct <= 100
 
 
-# The client's process and its sockets end with the error; in this process, the garbage collector closes them.
+# In the lab, the sockets end with the client's process after the error; here, the garbage collector closes them.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
-def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) -> None:
-    """A missing bulk file must not become a trial without load."""
+def test_a_trial_fails_if_its_load_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    """A trial with a missing bulk file must not count as one without load."""
     with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, pytest.raises(ChildProcessError):
         trial(server, bulk_per_worker=(1, 0))
     assert "bulk download answered with b'HTTP/1.1 404" in capfd.readouterr().err
 
 
 def test_a_trial_without_probes_runs_only_the_loads() -> None:
-    """A worker without downloads gets no requests after the search."""
+    """A worker without downloads gets no probes after the search."""
     with FakeNginx(Behaviour()) as server:
         prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
         server.wait_for_open(3)
@@ -100,7 +100,7 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
         window = measure(prepared, start_s=start_s).window
         assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
-        # The only probe request is the last one, to the worker that must delete downloads.
+        # The only probe after the search is the last request, to the worker that must delete temporary files.
         assert server.requests[-1].path == "/probe"
         assert server.workers_asked_for("/probe")[before:] == [12]
     assert window is not None
@@ -136,7 +136,7 @@ def test_the_window_starts_at_the_given_time() -> None:
 
 
 def test_an_unprepared_or_late_trial_is_not_run() -> None:
-    """A part of the window must not count as the whole. Its connections are closed, and it can be prepared again."""
+    """A part of the window must not count as the whole. A late trial closes its connections and can be repeated."""
     trials = Trials()
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         for settle_s, runs in ((-0.2, False), (0.1, True)):

@@ -155,7 +155,7 @@ def test_a_failing_call_gets_a_response_and_the_next_one_is_handled(
 
 
 def test_a_link_without_a_wire_always_counts_as_up() -> None:
-    """Native shaping lasts as long as the kernel runs."""
+    """Native shaping is done by the host's kernel, which does not need to be restarted."""
     assert served(agent(), Call.of(Program.status), Call.of(Program.revive)) == [True, None]
 
 

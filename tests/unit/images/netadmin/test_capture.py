@@ -18,7 +18,7 @@ def test_the_newest_packets_are_kept(count: int) -> None:
 
 
 def test_a_large_record_replaces_several_small_ones() -> None:
-    """A record that is larger than the limit is not kept."""
+    """A record that is larger than the limit is not kept, but displaces all others."""
     kept = Newest(most_bytes=10)
     for one in (b"aa", b"bb", b"cc", b"ddddddd"):
         kept.add(one)

@@ -50,7 +50,7 @@ class FakeLink:
         ("172.18.255.0/29", (2, 3), [6, 5, 4]),
         ("172.18.255.0/30", (), [2]),
     ],
-    ids=["from the top", "without used addresses", "few in a small subnet", "without the gateway"],
+    ids=["from the top", "without used addresses", "just enough in a small subnet", "without the gateway"],
 )
 def test_sources_are_unused_addresses(subnet: str, used: Sequence[int], last_bytes: Sequence[int]) -> None:
     """The engine assigns the lowest addresses; the highest is the broadcast address."""

@@ -39,7 +39,7 @@ def test_the_files_of_all_workers_are_returned(proc: Proc) -> None:
 
 
 def test_a_missing_nginx_and_a_missing_record_are_errors(proc: Proc) -> None:
-    """Without nginx, the observer is in another PID namespace, and an empty list of workers would be wrong."""
+    """An observer that finds no nginx is in another PID namespace; an empty list of workers would be wrong."""
     observer = remote(Observer(FakeDiag().open, proc=proc.folder))
     assert refused(observer.workers) == "no process here is titled 'nginx: master process'"
     proc.add_nginx()
@@ -47,7 +47,7 @@ def test_a_missing_nginx_and_a_missing_record_are_errors(proc: Proc) -> None:
 
 
 def test_counters_sockets_and_processes_are_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of counters and processes are unchanged. Sockets are printed by ss."""
+    """The text of counters and processes is that of the kernel's files. Sockets are printed by ss."""
     proc.add_nginx()
     (proc.folder / "net").mkdir(exist_ok=True)
     for name in ("netstat", "snmp"):

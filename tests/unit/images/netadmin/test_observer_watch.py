@@ -67,7 +67,7 @@ class FakeTime:
         return self._waits_left == 0
 
     def set(self) -> None:
-        """Do nothing: the event is set after the last wait."""
+        """Do nothing: the watch ends with the last wait."""
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_only_one_watch_runs_at_a_time(proc: Proc) -> None:
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -0.05])
-def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) -> None:
+def test_a_watch_without_a_positive_interval_is_rejected(interval_s: float, proc: Proc) -> None:
     """A watch without pauses would take nginx's CPU time."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     error = refused(remote(observer).watch, PORT, interval_s)

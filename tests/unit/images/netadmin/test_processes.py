@@ -52,7 +52,7 @@ def test_a_missing_kernel_feature_is_an_error_and_not_an_ended_process(proc: Pro
         processes.texts(WORKER, proc=proc.folder)
 
 
-def test_the_memory_of_running_processes_is_read_on_its_own(proc: Proc) -> None:
+def test_the_memory_of_running_processes_is_read_without_other_figures(proc: Proc) -> None:
     proc.add(12, WORKER)
     proc.add(9, WORKER, statm="1000 7 6 1 0 5 0\n", io="")
     proc.add(10, WORKER, status=ZOMBIE, statm=STATM_ZOMBIE)

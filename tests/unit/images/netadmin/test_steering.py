@@ -34,7 +34,7 @@ def test_a_mask_is_written_in_groups_of_32_cpus(cpus: list[int], mask: str) -> N
 
 @pytest.mark.parametrize(("cpus", "mask"), [*MASKS, ([0, 1], "00000000,00000003\n")])
 def test_a_mask_is_read_back_with_or_without_leading_zeros(cpus: list[int], mask: str) -> None:
-    """The kernel prints digits for all CPUs that it may have."""
+    """The kernel prints digits for all possible CPUs."""
     assert cpus_of_mask(mask) == cpus
 
 

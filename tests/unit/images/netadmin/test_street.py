@@ -8,7 +8,7 @@ from images.netadmin.netadmin import street
 
 
 class NoMoreAddressesError(Exception):
-    """Ends background traffic, which would never end."""
+    """Ends background traffic, which would otherwise never end."""
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:

@@ -149,7 +149,7 @@ def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
 def test_a_silent_kernel_is_killed_at_the_time_limit(
     kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A late response would count for the next call. The limit also applies to the start."""
+    """A late response would be taken for the next call's. The limit also applies to the start."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
@@ -214,7 +214,7 @@ def test_a_missing_kernel_is_reported(
 def test_a_wire_is_impossible_without_its_device_or_a_mount_for_its_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason contains the system's error. A container's own file system may forbid mapping code."""
+    """For the device, the reason contains the system's error. A container's own file system may forbid mapping code."""
     assert why_impossible() == ""
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
     assert why_impossible() == f"no file system is mounted at {tmp_path}"
