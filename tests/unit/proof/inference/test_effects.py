@@ -37,7 +37,7 @@ def test_an_impossible_tally_is_rejected(count: int, of: int) -> None:
 
 
 def test_ordered_pairs_are_counted() -> None:
-    """Responses are listed from the largest dose on. A pair is in order if the larger dose has the larger response."""
+    """Responses are in the order of falling doses. A pair is in order if the larger dose has the larger response."""
     assert float(Ordered(responses=(4, 3, 2, 1))) == 1
     assert float(Ordered(responses=(1, 2, 3, 4))) == 0
     assert float(Ordered(responses=(4, 3, 3))) == pytest.approx(2 / 3)

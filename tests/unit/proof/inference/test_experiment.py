@@ -131,7 +131,7 @@ def test_too_many_void_blocks_make_a_question_untestable() -> None:
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
 def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) -> None:
-    """No other block replaces it: leaving out a block because of its outcome would bias the rest."""
+    """The block is not replaced: leaving out a block because of its outcome would bias the rest."""
     bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 4) else _levels(arm, block))
     other = Question[float](name="other", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)

@@ -49,7 +49,7 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
 
 
 def test_the_median_is_covered_in_at_least_470_of_512_cases() -> None:
-    """It is covered least often at the threshold: there, a plan stops early exactly when its interval may miss it."""
+    """In the worst case, no effect is between median and threshold: each early decision then misses the median."""
     by_share = {  # by the share of the distribution between the median and a threshold above it
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE
@@ -69,7 +69,7 @@ def test_a_margin_covers_the_median_at_least_as_often_as_a_threshold() -> None:
 
 @pytest.mark.parametrize(("looks", "threshold"), [((5, 9), 0.5), ((13, 26), 0.75), ((33, 60), 0.9)])
 def test_the_level_of_a_share_is_the_minimum_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
-    """Chances are added up look by look: all shares are covered at least that often, and one hardly more often."""
+    """Chances are added up look by look: the level is less than 0.02 below the smallest chance for any share."""
     shares = [number / 200 + beside for number in range(1, 200, 2) for beside in (-1e-6, 0, 1e-6)]
     chances = [_share_covered(share, looks, threshold) for share in shares]
     level = level_of_shares(looks, threshold)

@@ -238,6 +238,6 @@ def test_the_interval_of_a_look_that_cannot_decide_has_the_level_of_its_extremes
     assert (found.low, found.value, found.high, found.level) == (1.0, 2.0, 3.0, 0.75)
 
 
-def test_the_interval_leaves_out_on_either_side_the_blocks_that_may_disagree() -> None:
+def test_the_interval_leaves_out_as_many_blocks_on_each_side_as_may_disagree() -> None:
     found = order_interval(range(1, 13), Look(units=12, needed=10, tail=0.02), plan_level=0.9)
     assert (found.low, found.value, found.high) == (3, 6.5, 10)

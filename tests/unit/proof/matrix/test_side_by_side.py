@@ -85,7 +85,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_a_scenario_in_two_labs_is_shown_once() -> None:
-    """Both labs measure until the status line was printed."""
+    """Both labs measure until the status line has been printed."""
     begun, seen = threading.Barrier(3), threading.Event()
 
     class Noticed(Shown):

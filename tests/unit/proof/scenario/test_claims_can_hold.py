@@ -50,7 +50,7 @@ def test_a_claim_holds_with_its_effect_and_is_refuted_without_it(name: str) -> N
             assert min(map(float, found)) < 1 < max(map(float, found))
 
 
-def test_claims_that_count_claim_equality_or_are_expected_to_be_refuted_are_covered() -> None:
+def test_claims_about_shares_equality_or_order_and_those_expected_to_be_refuted_are_covered() -> None:
     claims = {f"{scenario.name}/{claim.name}": claim for scenario in EVERY_SCENARIO for claim in scenario.claims}
     diagnosed = {
         f"{scenario.name}/{claim.name}" for scenario in (DIAGNOSIS, FAILURES, STREET) for claim in scenario.claims

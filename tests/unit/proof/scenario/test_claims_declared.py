@@ -71,7 +71,7 @@ def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tu
 
 
 @pytest.mark.parametrize("key", OWN_LOOKS, ids="-".join)
-def test_a_claim_has_its_own_looks_only_if_those_of_a_quick_run_cannot_decide_it(
+def test_a_claim_has_its_own_looks_only_if_the_first_one_of_a_quick_run_cannot_decide_it(
     key: tuple[str, str, str],
 ) -> None:
     """This also shows that too few trials are noticed."""
@@ -80,7 +80,7 @@ def test_a_claim_has_its_own_looks_only_if_those_of_a_quick_run_cannot_decide_it
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
-def test_the_margin_of_a_control_is_half_as_wide_as_the_claims_on_its_metric(scenario: Scenario[Any]) -> None:
+def test_a_controls_margin_is_half_as_wide_as_the_nearest_threshold_on_its_metric(scenario: Scenario[Any]) -> None:
     """Half is meant on a logarithmic scale. The claim with the threshold nearest to 1, but not at 1, counts."""
     for control in scenario.claims:
         if control.is_aa_control:

@@ -22,7 +22,7 @@ from tests.support.every_scenario import EVERY_SCENARIO, claim_of
 from tuneproof.catalogue.connection_capacity import HELD as HELD_ARM
 from tuneproof.proof.inference.verdicts import Verdict
 
-# For each claim with a condition: a block that meets it, and a block with the effect that does not.
+# For each claim with a condition: a block that meets it, and a block that has the effect, but does not meet it.
 CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
     "listen_queue/long_backlog_spares_connects": (storms(129, 1000), storms(129, 999)),
     **{

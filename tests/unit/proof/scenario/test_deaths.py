@@ -68,7 +68,7 @@ def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bo
 
 
 def test_the_engine_may_report_a_death_late() -> None:
-    """Containers that share the subject's processes are killed with it, and their failure is noticed first."""
+    """Containers in the subject's PID namespace are killed with it, and their failure is noticed first."""
     error = death_of(KILLED, out_of_memory=True, runs=3)
     assert isinstance(error, SubjectDiedError)
 

@@ -1,4 +1,4 @@
-"""A trial that fails costs its block; two failures in a row of the same arm end the scenario."""
+"""A trial that fails costs its block; two failures of the same arm in a row end the scenario."""
 
 from collections.abc import Callable, Collection
 
@@ -88,7 +88,7 @@ def test_an_unavailable_log_does_not_prevent_a_verdict(decide: Deciding, monkeyp
     assert not [path for path in cell.evidence if "access" in path]
 
 
-def test_a_failed_measurement_of_the_noise_fails_the_trial(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_fails_if_the_noise_cannot_be_measured(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client measures the noise before each block."""
     bench = FakeBench(stalled)
     looks: list[Callable[[], float]] = []

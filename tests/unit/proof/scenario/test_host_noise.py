@@ -1,4 +1,4 @@
-"""The host's noise is measured before each block, and the run waits on a host that was calmer before."""
+"""The host's noise is measured before each block, and the run waits if the host was calmer before."""
 
 import itertools
 import types
@@ -12,7 +12,7 @@ from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:
     """Measure before some blocks; return the watch and its waits.
 
-    lost_pct: the CPU time that the host loses at each look.
+    lost_pct: the share of a CPU's time that is lost at each look, in percent.
     """
     looks, waits = iter(lost_pct), list[float]()
     watch = NoiseWatch(lambda: next(looks), patience or Patience(), sleep=waits.append)

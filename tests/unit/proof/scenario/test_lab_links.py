@@ -146,7 +146,7 @@ def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_s
     assert lab.asked() == {"client": ["revive"]}
 
 
-def test_a_trial_that_failed_over_unshaped_links_has_failed() -> None:
+def test_a_trial_that_failed_over_unshaped_links_counts_as_failed() -> None:
     """No link can be the reason, so no wire is restarted, and the caller's error remains."""
     lab = FakeLab()
     lab_links(lab).give_up_on(BARE, LabError("no answer"))

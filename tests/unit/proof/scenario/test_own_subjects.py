@@ -57,10 +57,10 @@ def waited(
 
 
 def test_the_lab_waits_until_no_more_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their number is not known before: one per CPU of the machine, or a fixed one."""
+    """Their number is not known in advance: one per CPU of the machine, or a fixed one."""
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     assert waited(0, 1, 2, 2) == 2
-    assert waited(90, 90, 90, *[100] * 5) == 100, "a large number may pause while it starts"
+    assert waited(90, 90, 90, *[100] * 5) == 100, "the number may stay the same for a while as many workers start"
 
 
 def test_the_error_for_an_nginx_that_ends_contains_reason_and_remedy() -> None:

@@ -33,7 +33,7 @@ def test_a_repeated_name_is_rejected() -> None:
     ids=["its-own", "its-controls"],
 )
 def test_a_claim_about_an_undeclared_arm_is_rejected(wrong: Claim[StallObservation]) -> None:
-    """The error comes before a lab is started, and names both."""
+    """The error comes before a lab is started, and names the claim and the arm."""
     with pytest.raises(ValueError, match="pathology: claim wrong compares lost; the arms are "):
         Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))
 

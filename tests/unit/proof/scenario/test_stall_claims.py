@@ -42,7 +42,7 @@ def test_doses_go_from_the_hosts_default_to_the_articles_value_in_equal_ratios(d
 
 
 @pytest.mark.parametrize("default_max_bytes", [131072, 40960, 4096])
-def test_a_host_with_a_default_close_to_the_remedy_has_no_doses(default_max_bytes: int) -> None:
+def test_a_host_with_a_default_close_to_or_below_the_remedy_has_no_doses(default_max_bytes: int) -> None:
     with pytest.raises(PreconditionError, match=f"{default_max_bytes} bytes: too small for 5 different buffer sizes"):
         dose_maxima(default_max_bytes)
 

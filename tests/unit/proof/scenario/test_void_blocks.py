@@ -52,7 +52,7 @@ def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding)
     ],
     ids=["not-loaded", "link", "restless", "no-loop-iterations"],
 )
-def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
+def test_a_meaningless_trial_makes_its_block_void_and_another_block_replaces_it(
     trial: Trial, reason: str | None, measured_s: float, decide: Deciding
 ) -> None:
     """The arm's figures leave out the trial; its reason, its time and its record, if there is one, are kept."""
