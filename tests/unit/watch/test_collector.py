@@ -76,7 +76,7 @@ def test_a_second_is_the_increase_since_the_previous_one() -> None:
 
 
 def test_a_long_iteration_is_reported_with_its_parts_and_its_file() -> None:
-    """Times are in seconds since the start of the recording; a call that the kernel numbers is shown by name."""
+    """Times are in seconds since the start of the recording; calls have names instead of the kernel's numbers."""
     of = begun()
     (one,) = second(
         of,
@@ -148,7 +148,7 @@ def test_workers_come_and_go_with_a_reload() -> None:
 
 
 def test_lost_events_are_counted_and_other_lines_ignored() -> None:
-    """Bpftrace prints blank lines, and a path may be invalid JSON."""
+    """Bpftrace prints blank lines, and a path may make its line invalid JSON."""
     of = begun()
     for line in (
         "",
@@ -161,7 +161,7 @@ def test_lost_events_are_counted_and_other_lines_ignored() -> None:
     assert of.lost_events == 3
 
 
-def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_not_a_stall() -> None:
+def test_a_stop_ends_epoll_wait_with_an_error_and_its_time_counts_as_stopped() -> None:
     """SIGSTOP interrupts epoll_wait, which returns -EINTR without events, and the time belongs to the stop."""
     of = begun()
     stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0 0")
@@ -186,7 +186,7 @@ def test_an_unfinished_iteration_is_reported_with_the_call_that_it_sleeps_in() -
 
 @pytest.mark.parametrize("state", ["Z", "X", ""])
 def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> None:
-    """A reload ends all workers: they are zombies, or gone at the end of the second. Its start may be unknown."""
+    """A reload ends all workers: at a second's end, they are zombies or gone. The iteration's start may be unknown."""
     of = begun(now=Doing(state=state, call=None, on=0))
     left = mapped("off", _4711=[START_NS + 100_000_000, 0x20])
     (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), left)
@@ -195,7 +195,7 @@ def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> Non
     assert [made.unfinished for number in (1, 2) for made in second(unseen, number)] == [None, None]
 
 
-def test_a_worker_that_never_returns_is_reported_even_if_its_iteration_began_before() -> None:
+def test_a_worker_that_never_returns_is_reported_even_if_its_iteration_began_earlier() -> None:
     """Its state at the end of two seconds in a row shows this; after one second, it may be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)

@@ -38,7 +38,7 @@ def test_the_late_connections_are_separated_from_the_others(late: int) -> None:
 
 
 @pytest.mark.parametrize("everywhere", [0.0, 0.05, 0.2, 0.3, 0.6])
-def test_lateness_of_all_connections_rarely_separates_any(everywhere: float) -> None:
+def test_connections_that_are_late_equally_often_are_rarely_separated(everywhere: float) -> None:
     """A noisy machine makes all connections late equally often; by chance, some stand out in a few of 300 rounds."""
     parted = [split(a_round(*[everywhere] * CONNECTIONS, seed=seed)).late_connections > 0 for seed in range(300)]
     assert sum(parted) <= 10
@@ -47,7 +47,7 @@ def test_lateness_of_all_connections_rarely_separates_any(everywhere: float) -> 
 def test_if_the_machine_makes_all_connections_late_those_of_a_stalled_worker_are_separated() -> None:
     """On a machine short of CPU, no response is prompt; a stalled worker's responses take several times as long.
 
-    Means that differ little separate none.
+    Connections with similar means are not separated.
     """
     prompt, late = [[0.045] * 47] * 5, [[0.190] * 20] * 7
     assert split([*prompt, *late]).late_connections == 7
@@ -73,7 +73,7 @@ def test_if_every_connection_is_late_all_workers_may_stall() -> None:
     assert lines[2].startswith("Possible: all workers stall, or the machine or the path is slow")
 
 
-def test_too_few_responses_separate_nothing() -> None:
+def test_connections_with_too_few_responses_are_not_compared() -> None:
     assert reported([[PROMPT_S]] * CONNECTIONS)[1] == "Too few answers to compare connections."
 
 

@@ -135,7 +135,7 @@ def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
 
 
 def test_another_pid_namespace_is_reported(bpftrace: Path) -> None:
-    """The kernel then has another process id for bpftrace than this process does."""
+    """The kernel's own process id for bpftrace then differs from the one in this namespace."""
     becomes(bpftrace, "exec sleep 1000")
     running = Tracer("BEGIN {}")
     try:

@@ -147,14 +147,14 @@ def test_a_change_of_the_level_starts_another_program_for_the_same_workers(kerne
     assert any("from here on one in 16 iterations" in note for note in of.notes)
 
 
-def test_watching_ends_in_time(kernel: Kernel) -> None:
+def test_watching_ends_after_the_requested_time(kernel: Kernel) -> None:
     began_s = time.monotonic()
     assert [*Watching(find=lambda: (ONE,), lasts_s=0.05, levels=ANY_LOAD()).run()]
     assert time.monotonic() - began_s < 5
     assert kernel.running == 0
 
 
-def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
+def test_a_failure_leaves_no_program_running(kernel: Kernel) -> None:
     """``find`` fails with an unexpected error while a program runs."""
     found = iter([(ONE,)])
     of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())

@@ -71,7 +71,7 @@ def test_only_the_first_eight_of_many_nginx_are_listed(proc: Proc) -> None:
 
 
 def test_a_binary_upgrade_is_still_one_nginx(proc: Proc) -> None:
-    """SIGUSR2 starts a second master, a child of the first; both have workers until the first one quits."""
+    """SIGUSR2 starts a second master, a child of the first; both may have workers until the first one quits."""
     proc.add(40, "nginx: master process nginx -g daemon off;", parent=10)
     proc.add(41, "nginx: worker process", parent=40)
     assert [each.pid for each in find()] == [each.pid for each in find("10")] == [11, 12, 41]
