@@ -99,7 +99,7 @@ def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line
     assert "ok swarm boss: active, manager" in lines
 
 
-def test_an_engine_that_disappears_meanwhile_is_a_warning(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_disappears_meanwhile_leads_to_a_warning(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
     _, lines = reported(lab, "boss", "gone")
     assert lines[-1].startswith("warn together The Docker engine does not answer.")

@@ -21,7 +21,7 @@ ONE = SPECS[0].tag
 
 @dataclass
 class Engines:
-    """Engines that hold images by name, and the calls to them, in order."""
+    """Engines by name, with the images that they hold, and the calls to them, in order."""
 
     held: dict[str, set[str]]
     cannot_build: set[str] = field(default_factory=set)  # engines that cannot reach the packages

@@ -77,7 +77,7 @@ def test_a_selection_that_pytest_rejects_is_reported_with_its_status(
 
 
 def test_each_part_has_its_own_folder(tmp_path: Path) -> None:
-    """The runs in it are read in the order of their start; the link to the latest one is not another run."""
+    """The runs in a folder are read in the order of their start; the link to the latest one is not another run."""
     names = {folder_of("ssh://me@lab1", SHARD), folder_of("b", SHARD), folder_of("b", Part(shard="3/8"))}
     assert len(names) == 3
     assert not any("/" in name for name in names)

@@ -1,4 +1,4 @@
-"""Several engines share a run, also if one of them is lost or too noisy."""
+"""Several engines share a run, even if one of them is lost or too noisy."""
 
 import contextlib
 import json

@@ -68,7 +68,7 @@ def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, la
     assert out.startswith("Nothing to diagnose: no file was read.\nSkipped") == (status == 2)
 
 
-def test_json_lines_with_an_unknown_time_are_not_said_to_lack_nginxs_names(folder: Path, lab: Lab) -> None:
+def test_the_reason_for_json_lines_with_an_unknown_time_mentions_formats_too(folder: Path, lab: Lab) -> None:
     (folder / "a.log").write_text('{"time":"x","status":502,"request_time":0.1,"uri":"/"}\n' * 2, encoding="utf-8")
     out = " ".join(lab("explain", "a.log").out.split())
     assert "not with nginx's names and formats (status, request_time, time_iso8601 ...)" in out.replace(" [1]", "")
@@ -88,7 +88,7 @@ def test_a_file_named_twice_is_read_once(folder: Path, lab: Lab) -> None:
     assert "count once" not in out
 
 
-def test_a_wrong_configuration_is_named_once(folder: Path, lab: Lab) -> None:
+def test_a_wrong_configuration_is_reported_under_its_own_name(folder: Path, lab: Lab) -> None:
     (folder / "a.log").write_text("a\n", encoding="utf-8")
     (folder / "my.conf").write_text("hello world\n", encoding="utf-8")
     err = lab("explain", "a.log", "--nginx-conf", "my.conf").err

@@ -67,7 +67,7 @@ class Checkout:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """Return a checkout without an environment, below a folder with a space in its name."""
+    """Return a checkout without an environment, in a folder with a space in its name."""
     folder = tmp_path / "a checkout"
     programs = tmp_path / "programs"
     folder.mkdir()

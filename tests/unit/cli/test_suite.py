@@ -71,7 +71,7 @@ LAB = [*ALONE, "-m", "not slow"]
 def test_test_runs_the_cheapest_tests_first(
     unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Unit tests run on all CPUs, then the lab's own, even after a failure. The exit status covers both."""
+    """Unit tests run on all CPUs, then the lab's tests, even after a failure. The exit status covers both."""
     statuses += [unit, lab]
     assert cli.main(["test", "-k", "x"]) == together
     assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
@@ -171,7 +171,7 @@ raise SystemExit(7 if was_ended and signal.SIGINT not in signal.sigpending() els
 def test_signals_that_would_not_reach_a_part_are_passed_on() -> None:
     """SIGTERM is passed on. Ctrl-C is not: the part gets it from the terminal, and the parent waits.
 
-    Python handles a SIGINT before a later SIGTERM: once SIGTERM has arrived, no SIGINT is pending.
+    Python handles the SIGINT first: if it were passed on, it would be pending once SIGTERM has arrived.
     """
     assert suite._run([sys.executable, "-c", _CHECKS_ITS_SIGNALS]) == 7
 
@@ -196,7 +196,7 @@ DEFAULT = ["tests/scenarios", *RUN]
         ("run tests/scenarios/test_a.py::test_b", ["engine"], [*RUN, "tests/scenarios/test_a.py::test_b"]),
         ("test tests/unit/test_a.py -x", ["engine"], ["tests/unit/test_a.py", "-x"]),
         ("test --collect-only", [], ["tests/unit", "tests/lab", "--collect-only"]),
-        # Help needs no engine. The lab has its own, and pytest's has another option.
+        # Help needs no engine. The lab has its own help; that of pytest has another option.
         ("run --help", [], [*DEFAULT, "--lab-help"]),
         ("run -h", [], [*DEFAULT, "--lab-help"]),
         ("run --pytest-help", [], [*DEFAULT, "--help"]),
@@ -212,7 +212,7 @@ def test_pytest_gets_its_arguments_after_the_engine_is_set_up_if_a_test_runs(
     assert steps == [*engine, [*PYTEST, *asked]]
 
 
-def test_pytest_runs_as_a_child_if_it_needs_something_until_its_end(
+def test_pytest_runs_as_a_child_if_this_process_must_stay_alive(
     steps: list[str | list[str]], statuses: list[int]
 ) -> None:
     statuses += [5]

@@ -43,7 +43,7 @@ def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: 
 
 
 @pytest.mark.parametrize("option", ["--host=a.example", "--location=/a"])
-def test_a_place_to_request_needs_a_run(lab: Lab, conf: Path, option: str) -> None:
+def test_a_host_or_location_without_prove_is_an_error(lab: Lab, conf: Path, option: str) -> None:
     ended = lab("upgrade", "--from", "1.22", "--to", "1.30", option, conf)
     assert (ended.status, ended.out) == (2, "")
     assert f"{option.replace('=', ' ')}: nothing is requested without --prove\n  fix: add --prove" in ended.err

@@ -68,7 +68,7 @@ def test_a_signal_ends_watch_with_the_diagnosis(
     assert recording.notes == ("2 events lost",)
 
 
-def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_ctrl_c_ends_watch_at_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """For example, the command does not wait for a bpftrace that does not end."""
 
     def twice() -> Made:
@@ -143,7 +143,7 @@ def test_unusable_arguments_are_bad_input(
 
 
 @pytest.mark.parametrize("seconds", ["abc", "0", "-1", "nan", "inf"])
-def test_a_wrong_number_of_seconds_is_repeated(lab: Lab, capsys: pytest.CaptureFixture[str], seconds: str) -> None:
+def test_the_error_repeats_wrong_seconds(lab: Lab, capsys: pytest.CaptureFixture[str], seconds: str) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         lab("watch", f"--seconds={seconds}")
     assert f"argument --seconds: not a number of seconds above 0: {seconds}\n" in capsys.readouterr().err

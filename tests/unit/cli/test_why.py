@@ -77,7 +77,7 @@ def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
 
 @pytest.mark.parametrize("words", ["no live upstreams", "multi_accept"])
 def test_lines_fit_the_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
-    """Only text to be copied, such as commands, stays in one line."""
+    """Only text to be copied, such as commands, stays on one line."""
     monkeypatch.setenv("COLUMNS", "60")
     lines = lab("why", *words.split()).out.splitlines()
     assert [line for line in lines if len(line) > 60 and not line.startswith(("Words:", " " * 9, "Confirm:"))] == []
