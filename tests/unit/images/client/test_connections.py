@@ -67,7 +67,7 @@ def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
 
 
 def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[], None]) -> list[int]:
-    """Return a list that gets an entry for each burst, and call a function before the second burst begins."""
+    """Return a list that gets the number of unanswered connections at each burst; call a function before the second."""
     bursts: list[int] = []
     start_burst = placement._Search.start_burst
 

@@ -43,7 +43,7 @@ def test_tasks_run_as_long_as_there_is_an_address() -> None:
 
 
 def test_the_firewall_drops_all_packets_to_two_ports_and_some_to_the_database() -> None:
-    """It drops packets on arrival, so that the captures of both sides show the loss."""
+    """It drops packets on arrival: the captures of both sides contain them, and their retransmissions."""
     rules = street.firewall(side="dport")
     assert "hook input" in rules
     assert "tcp dport { 23, 3389 } drop" in rules
