@@ -1,4 +1,4 @@
-"""The host's noise is measured before each block, and the run waits if the host was calmer before."""
+"""The host's noise is measured before each block, and the run waits if the host was much calmer before."""
 
 import itertools
 import types
@@ -28,7 +28,7 @@ def test_a_calm_host_is_measured_once_per_block() -> None:
     assert waits == []
 
 
-def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
+def test_the_run_waits_for_a_host_that_was_much_calmer_before() -> None:
     """The run waits until the host is calm again; the last value before each block is recorded."""
     watch, waits = watched(2.0, 40.0, 30.0, 3.0, blocks=2)
     assert len(waits) == 2
@@ -38,8 +38,8 @@ def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
     assert noise.waited_s > sum(waits), "with the looks in between"
 
 
-def test_the_run_does_not_wait_for_a_host_that_was_never_calmer() -> None:
-    """It may never become calm, and waiting would cost blocks, too."""
+def test_the_run_does_not_wait_for_a_host_that_was_never_much_calmer() -> None:
+    """It may never become calm, and the wait would only use up the budget."""
     _, waits = watched(20.0, 30.0, 25.0, 38.0, blocks=4)
     assert waits == []
 
