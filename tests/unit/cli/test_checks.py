@@ -56,7 +56,7 @@ def verdict(check: Check) -> Verdict:
         (doctor.check_tcp_rmem("4096 87380 1310720"), ("ok", "4096 87380 1310720 bytes")),
     ],
 )
-def test_a_check_has_advice_exactly_if_its_state_is_not_ok(check: Check, expected: Verdict) -> None:
+def test_these_checks_have_advice_unless_their_state_is_ok(check: Check, expected: Verdict) -> None:
     """A warning without a reason would not help."""
     assert verdict(check) == expected
     assert bool(check.advice) is (check.state != "ok")
