@@ -139,7 +139,7 @@ def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(chec
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_a_checkout_that_the_user_may_not_write_is_reported(checkout: Checkout) -> None:
+def test_a_checkout_that_the_user_may_not_write_to_is_reported(checkout: Checkout) -> None:
     checkout.folder.chmod(0o555)
     # root may write everywhere unless it gives up that capability.
     under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")
