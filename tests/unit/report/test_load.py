@@ -43,7 +43,7 @@ def refusal(tmp_path: Path, text: str) -> BadInputError:
 
 
 def test_a_valid_document_is_accepted(tmp_path: Path) -> None:
-    """This one is from before links were shaped, which did not change the format's version."""
+    """This document is from before links were shaped, which did not change the format's version."""
     (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
     assert load(tmp_path) == load(tmp_path / "results.json")
     assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
@@ -189,7 +189,7 @@ def test_text_that_is_not_a_results_document_is_rejected(tmp_path: Path, text: s
 
 @pytest.mark.parametrize("name", ["missing", "", "file/below"])
 def test_missing_results_are_bad_input(tmp_path: Path, name: str) -> None:
-    """For a wrong path, a folder without results, or a path through a file, the message says what to name instead."""
+    """For a wrong path, a folder without results, or a path through a file, the message suggests ./lab run."""
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match=r"(?s)cannot be read.*\./lab run"):
         load(tmp_path / name)

@@ -108,7 +108,7 @@ def test_a_cell_without_an_effect_is_shown_as_nothing_or_as_the_placeholder() ->
         ("upstream_connects", 32, "32"),
     ],
 )
-def test_a_metric_is_shown_in_the_unit_in_its_name(name: str, value: float, text: str) -> None:
+def test_a_metric_is_shown_with_a_unit_that_its_name_determines(name: str, value: float, text: str) -> None:
     assert format_figure(name, value) == text
 
 

@@ -89,7 +89,7 @@ def test_scenarios_can_be_folded_one_by_one_or_all_at_once(page: Page, small: Re
 
 
 def test_a_hundred_claims_fit_on_two_screens(page: Page, tmp_path: Path) -> None:
-    """A screen is 1000 pixels high; each claim has results on four versions."""
+    """A screen is 1000 pixels high; the view is dense, and each claim has results on four versions."""
     cells = [
         cell(f"claim_{index}", scenario=f"scenario_{index // 6}", nginx=nginx, arms={})
         for index in range(100)

@@ -1,4 +1,4 @@
-"""A report's pages work in a real browser, opened from the disk without a network."""
+"""A report's pages work in a real browser, opened from disk without a network."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None
     page.wait_for_selector("html[data-charts]", state="attached")
 
 
-def test_every_page_opens_from_the_disk(page: Page, small: Results) -> None:
+def test_every_page_opens_from_disk(page: Page, small: Results) -> None:
     """The fixture ``page`` checks that there are no network requests and no errors."""
     folder = small.path.parent
     for path in [folder / "index.html", *(folder / "cells").iterdir()]:
@@ -92,7 +92,7 @@ def test_printed_pages_have_light_colours_and_no_controls(page: Page, small: Res
 
 
 def test_pages_without_scripts_contain_all_information(browser: Browser, small: Results) -> None:
-    """They contain every verdict and the charts' data as tables, and hide controls that need a script."""
+    """These pages contain every verdict and the charts' data as tables, and hide controls that need a script."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(first_page(small))
@@ -111,7 +111,7 @@ def test_pages_without_scripts_contain_all_information(browser: Browser, small: 
         ("", "light"),
         ("", "dark"),
         ("restores_loop", "light"),
-        # These repeat the same parts in other colours and on other pages.
+        # These cases repeat the same parts in other colours and on other pages.
         pytest.param("restores_loop", "dark", marks=pytest.mark.slow),
         *(
             pytest.param(name, scheme, marks=pytest.mark.slow)

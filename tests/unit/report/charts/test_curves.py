@@ -8,7 +8,7 @@ from tests.support.canned_charts import cell, files, http, memory, named, names,
 from tests.support.canned_turns import raw_worker
 
 
-def test_a_curve_shows_the_share_of_requests_that_took_at_most_that_long() -> None:
+def test_a_curve_shows_the_cumulative_share_of_requests_over_their_durations() -> None:
     """An arm's trials are pooled, except for void ones. Percentiles are measured values, without interpolation."""
     evidence = files(
         trial("a", 1, stall(fast_ms=[30.0, 10.0])),
@@ -41,7 +41,7 @@ def test_failed_connects_keep_the_curve_below_one() -> None:
 
 
 def test_arms_look_the_same_in_several_charts_and_differ_without_colour() -> None:
-    """A reader learns the styles once; dashes distinguish them on paper, too."""
+    """A reader learns each arm's style once; on paper, dashes distinguish the arms."""
     evidence = files(*[trial(arm, 1, stall([1.0, 2.0], fast_ms=[1.0])) for arm in ("a", "b", "c")])
     requests, lags = (named(name, cell(), evidence) for name in ("cdf-requests", "cdf-loop-lag"))
     looks = {trace["name"]: (trace["line"]["color"], trace["line"]["dash"]) for trace in requests.figure["data"]}
@@ -62,7 +62,7 @@ def test_a_generators_percentiles_are_medians_of_the_trials_and_zero_is_shown() 
     assert ("a", "whole request", "99%", 73.0, 70.0, 90.0) in rows(chart)
 
 
-def test_a_load_recorded_inside_another_is_found() -> None:
+def test_a_load_inside_another_record_is_found() -> None:
     evidence = files(trial("a", 1, {"found": ["a cause"], "load": stall([30.0], fast_ms=[12.0])}))
     assert only(named("cdf-requests", cell(), evidence), name="a")["x"] == [12.0]
 
@@ -73,7 +73,7 @@ def recorded(read: list[list[int]], *, first_pid: int = 11, others: list[list[in
     return {**stall([1.0], [1.0]), "workers": [first_pid, 12], "turns": {"workers": workers}}
 
 
-def test_an_iteration_has_the_weight_of_the_bytes_that_it_read() -> None:
+def test_an_iteration_is_weighted_by_the_bytes_that_it_read() -> None:
     evidence = files(
         trial("a", 1, recorded([[0, 900, 0], [64, 1, 1000]], others=[[100, 1, 50_000]])),
         trial("a", 2, recorded([[64, 2, 2200], [120, 1, 200_000]])),
@@ -95,7 +95,7 @@ def test_an_iteration_has_the_weight_of_the_bytes_that_it_read() -> None:
         {**recorded([]), "turns": {"workers": [{"pid": 11, "histograms": {"read_bytes": [[1, 0, 5], [1, 2], 7]}}]}},
         {**recorded([[64, 1, 1000]]), "workers": []},
     ],
-    ids=["not recorded", "nothing read", "another worker", "no histogram", "no first worker"],
+    ids=["not recorded", "nothing read", "another worker", "malformed histogram", "no first worker"],
 )
 def test_without_the_first_workers_iterations_nothing_is_drawn(record: dict[str, Any]) -> None:
     assert "turn-bytes" not in names(cell(), files(trial("a", 1, record)))

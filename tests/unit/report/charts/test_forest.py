@@ -42,7 +42,7 @@ def test_a_margin_is_drawn_as_two_lines_between_which_the_claim_holds() -> None:
     assert "threshold" not in chart.caption
 
 
-def test_a_claim_about_an_order_is_drawn_like_a_claim_about_more() -> None:
+def test_a_claim_of_the_form_order_is_drawn_like_one_of_the_form_more() -> None:
     chart = named(
         "forest", cell(unit="share", value=0.9, interval=(0.8, 1.0), form="order", threshold=0.75), files(effects=[0.9])
     )

@@ -51,7 +51,7 @@ def test_random_text_as_evidence_has_no_charts(effects: str, samples: str, line:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, f'{{"arm": "a", "block": {"9" * 5000}}}', "\ufeff{}", '{"arm": "a"}'])
-def test_lines_that_a_parser_cannot_read_are_left_out(text: str) -> None:
+def test_lines_without_a_usable_trial_are_left_out(text: str) -> None:
     evidence = {"effects.json": text, "samples.jsonl": f"{text}\n{json.dumps(trial('a', 1, stall([1.0])))}\n{text}"}
     assert names(cell(), evidence) == ["cdf-loop-lag", "series-loop-lag"]
 

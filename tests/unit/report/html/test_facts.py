@@ -13,7 +13,7 @@ from tuneproof.report.results.merging import merge
 
 @pytest.mark.parametrize("host", [{}, {"sysctls": "none", "memory_bytes": "much", "cpu_count": None}])
 def test_an_unknown_machine_has_no_facts(host: dict[str, Any], tmp_path: Path) -> None:
-    """Facts that were not recorded, or have other names, are left out instead of invented."""
+    """Facts that were not recorded, or have values of the wrong type, are left out."""
     (machine,) = facts.machines(written(tmp_path, host=host))
     assert machine.facts == ()
 
@@ -50,7 +50,7 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
 
 
 def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
-    """One repeats the whole run, the other one cell; values are quoted for the shell if necessary."""
+    """One command repeats the whole run, the other a single cell; values are quoted for the shell if necessary."""
     options = {
         "nginx": ["1.22"],
         "network": ["bare", "rtt=1ms loss=1%"],

@@ -60,7 +60,7 @@ def test_a_claims_name_in_an_older_file_is_taken_from_the_cells_id() -> None:
     assert not Cell.from_json(older | {"id": "stalls"}).name
 
 
-def test_rows_are_ranked_by_what_needs_attention() -> None:
+def test_rows_are_ranked_by_the_attention_that_they_need() -> None:
     undecided = {"reason": "because"}
     rows = matrix(
         [

@@ -69,13 +69,13 @@ def test_a_page_shows_the_level_that_the_plan_guarantees_for_the_interval(tmp_pa
     assert shown == {True: True, False: False}
 
 
-def test_the_page_of_an_interrupted_run_says_that_it_is_incomplete(tmp_path: Path) -> None:
+def test_the_page_of_an_interrupted_run_is_marked_as_incomplete(tmp_path: Path) -> None:
     results = written(tmp_path, cell("a"), finished=None, seconds=None)
     write_report(results, tmp_path)
     assert "Interrupted, or still running: 1 result so far." in Page(tmp_path / "index.html").text
 
 
-def test_the_page_of_a_run_without_results_says_so(tmp_path: Path) -> None:
+def test_a_run_without_results_has_a_page_without_a_table(tmp_path: Path) -> None:
     write_report(written(tmp_path, host={}), tmp_path)
     page = Page(tmp_path / "index.html")
     assert "This run has no results." in page.text

@@ -57,7 +57,7 @@ def test_a_cell_is_the_same_after_conversion_to_json_and_back(effect: dict[str, 
     assert cell.evidence == ("evidence/stall/access.log",)
 
 
-def test_an_older_cell_is_read_as_a_claim_about_more_without_links() -> None:
+def test_an_older_cell_is_read_with_the_form_more_and_without_links() -> None:
     older = {name: value for name, value in CELL.items() if name not in {"links", "name"}} | {"effect": OLDER_EFFECT}
     assert Cell.from_json(older) == Cell.from_json(CELL | {"links": []})
     assert Cell.from_json(older).to_json() == CELL | {"links": []}
@@ -87,7 +87,7 @@ def test_a_caller_cannot_change_the_figures_through_the_json() -> None:
     ],
 )
 def test_rules_outside_the_schema_are_checked_too(change: dict[str, Any], pointer: str, message: str) -> None:
-    """Numbers that JSON cannot represent, reversed intervals and contradictory counts are rejected."""
+    """Numbers that are not finite, reversed intervals and contradictory counts are rejected."""
     assert cell_violation(CELL) is None
     violation = cell_violation(CELL | change)
     assert violation is not None

@@ -71,7 +71,7 @@ SHARE = Effect(name="slow", unit="share", value=0.1, ci_low=0.0, ci_high=200.0)
     ids=["touching", "above", "below", "other-unit", "none"],
 )
 def test_intervals_overlap_if_they_have_a_value_in_common(changes: dict[str, Any], intervals: str) -> None:
-    """The old interval is 98 to 180; the order of the two does not matter."""
+    """One of the two intervals is 98 to 180; their order does not matter."""
     assert Pair(old=a_cell(), new=a_cell(**changes)).intervals == intervals
     assert Pair(old=a_cell(**changes), new=a_cell()).intervals == intervals
 

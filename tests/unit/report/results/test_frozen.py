@@ -63,7 +63,7 @@ def test_results_of_every_earlier_version_can_be_compared_with_current_ones(path
 
 
 def test_results_of_different_versions_are_merged() -> None:
-    """They can be merged if no cell is in both."""
+    """Two files can be merged if they have no cell in common."""
     first, *others = map(load, FROZEN)
     merged = [other for other in others if not {cell.id for cell in first.cells} & {cell.id for cell in other.cells}]
     assert merged

@@ -71,7 +71,7 @@ def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
     assert copy.cells == run.cells
 
 
-def test_a_folder_with_files_and_a_file_are_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_and_a_folder_with_files_are_not_overwritten(tmp_path: Path) -> None:
     run = written(tmp_path / "run", a_cell())
     note = tmp_path / "full" / "note"
     note.parent.mkdir()

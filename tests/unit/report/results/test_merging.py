@@ -110,7 +110,7 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
 
 
 def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path) -> None:
-    """It has the same split as the others, but its remaining cells may be missing."""
+    """Such a shard has the same split as the others, but its remaining cells may be missing."""
     some = shard("2/2") | {"cell": ["stall/b/nginx-1.22/bare"]}
     parts = [
         written(tmp_path / "a", a_cell("a"), options=shard("1/2")),

@@ -84,7 +84,7 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
 
 
 def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
-    """Cells are encoded one by one, which must not be visible. The cells of a lab are together."""
+    """Cells are encoded one by one, which must not be visible. The cells of a scenario are together."""
     writer = a_writer(tmp_path)
     for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"), a_cell("four"))):
         for cell in cells:

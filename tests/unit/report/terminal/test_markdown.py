@@ -42,7 +42,7 @@ def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
     ],
     ids=["pipe", "html", "lines", "markup", "control"],
 )
-def test_foreign_text_is_shown_unchanged(text: str, shown: str) -> None:
+def test_foreign_text_is_escaped_and_stays_on_one_line(text: str, shown: str) -> None:
     """A claim from other people's files must not become markup, or end its row."""
     assert escape(text) == shown
 
@@ -61,7 +61,7 @@ def test_a_summary_never_exceeds_its_limit(tmp_path: Path) -> None:
     assert cut.count("</details>") == shown
 
 
-def test_a_machine_in_one_line_leaves_out_unknown_facts() -> None:
+def test_the_line_about_a_machine_leaves_out_unknown_facts() -> None:
     assert machine_line(HOST) == MACHINE
     assert machine_line({"kernel": "6.1", "memory_bytes": "much", "sysctls": 3}) == "kernel 6.1"
     assert machine_line({}) == "machine not recorded"
@@ -78,7 +78,7 @@ def test_the_shaper_is_named_along_with_the_machine(shaper: str, named: str) -> 
 GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "5"}
 
 
-def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
+def test_the_summary_is_appended_to_the_file_of_the_job(tmp_path: Path) -> None:
     """The file must have room for the summary: with one byte too many, GitHub would show nothing at all."""
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"

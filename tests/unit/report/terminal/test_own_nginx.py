@@ -48,7 +48,7 @@ def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> Non
 
 
 def test_settings_of_the_machine_are_suggested_only_if_they_matter() -> None:
-    """They are listed under CONSIDER, and only if the problem that they solve was seen."""
+    """Such settings are listed under CONSIDER, and only if the problem that they solve was seen."""
     wider = own("w", 9.0, patch="x = 1\n", reaches_others=True, only_if="stalls")
     assert render_own([judged("stalls", "inconclusive"), wider]).startswith(
         "CHANGE\n  nothing: no measured change gains anything here"

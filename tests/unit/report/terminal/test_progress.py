@@ -66,7 +66,7 @@ def test_a_log_file_shows_once_a_minute_that_the_run_continues() -> None:
 
 
 def test_an_update_is_clipped_to_the_terminals_current_width(terminal: tuple[int, io.TextIOWrapper]) -> None:
-    """A wrapped line could not be rewritten; wide characters count twice, and an unknown width is 80."""
+    """A wrapped line could not be rewritten; wide characters count twice, and an unknown width counts as 80."""
     reading, stream = terminal
     progress = ProgressLine(stream, interactive=True)
     for columns, text, shown in (

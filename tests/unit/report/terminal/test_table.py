@@ -49,13 +49,13 @@ def test_a_reason_is_one_line_and_is_not_cut_to_the_terminals_width() -> None:
 
 
 def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
-    """Older files do not contain the level, and nothing is printed."""
+    """Older files do not contain the level, so none is printed."""
     effects = [replace(ratio(), plan_level=level) for level in (0.925, 0.91796875, None)]
     text = render_table([a_cell(str(number), effect=effect) for number, effect in enumerate(effects)], color=False)
     assert "\nintervals: each covers the true value with a chance of at least 91.8 %\n" in text
     assert "intervals" not in render_table([a_cell()], color=False)
 
 
-def test_the_list_of_a_run_without_results_says_so() -> None:
-    """A run that was interrupted early has none."""
+def test_a_run_without_results_has_no_list() -> None:
+    """A run that is interrupted early has no results."""
     assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")
