@@ -91,7 +91,7 @@ def test_a_line_is_shown_from_the_version_that_its_row_names(line: Line, concern
     ],
 )
 def test_a_value_beyond_the_measured_one_is_compared_with_it(lines: str, reach: str) -> None:
-    # Only the last directive counts, since other rows may concern the others.
+    # Only the finding about the last directive is checked: other rows may concern the directives before it.
     name = lines.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
     whys = [one.why for one in of(lines).advice if one.at.name == name]
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]

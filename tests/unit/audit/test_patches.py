@@ -67,7 +67,7 @@ def test_a_patch_to_a_snippet_applies_to_all_servers_that_include_it() -> None:
     assert encrypted == {8443, 9443}
 
 
-def test_an_included_file_is_patched_only_if_the_patch_suits_all_its_includes() -> None:
+def test_an_included_file_is_patched_only_if_the_patch_suits_every_place_that_includes_it() -> None:
     found = audited(dict(INCLUDED), "1.22")
     assert [one.edits for one in found.advice if one.name == "upstream_keepalive"] == [()] * 4
     alike = audited({**INCLUDED, "nginx.conf": INCLUDED["nginx.conf"].replace("proxy_set_header X-A b;", "")}, "1.22")

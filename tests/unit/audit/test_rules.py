@@ -356,7 +356,7 @@ def test_breaking_findings_come_before_costly_and_ineffective_ones() -> None:
     assert "does not inherit Host (nginx.conf:3)" in " ".join(text.split())
 
 
-def test_advice_on_closed_idle_connections_is_not_given_for_php_alone() -> None:
+def test_an_upstream_block_with_only_php_gets_no_advice_on_closed_idle_connections() -> None:
     """If an upstream block is alone in a file, its servers show the protocol."""
     for server_, is_named in (("unix:/run/php/php8.2-fpm.sock", False), ("10.0.0.1:3000", True)):
         text = f"upstream a {{ server {server_}; keepalive 8; }}"

@@ -108,7 +108,7 @@ def test_directives_that_both_versions_lack_are_reported(http: str, effect: Effe
 
 
 def test_a_line_that_both_versions_refuse_prevents_the_start() -> None:
-    """The message of nginx -t, 1.26 and 1.30, is `unknown directive "ssl"`."""
+    """`nginx -t` of 1.26 and 1.30 reports `unknown directive "ssl"`."""
     for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
         found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
         assert of(found, Effect.REFUSED) == [("ssl", 3, "1.25.1")]
@@ -125,7 +125,7 @@ def test_lines_that_only_the_older_version_obeys_take_effect_again_on_a_downgrad
 
 @pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
 def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
-    """Otherwise, a server with plain HTTP on that socket would get TLS, and a server with HTTP/2 would lose it."""
+    """Otherwise, a server with plain HTTP on that socket would get TLS, and one with HTTP/2 would lose HTTP/2."""
     shared = f"server {{\nlisten 443 ssl http2;\n}}\nserver {{\nlisten {same} ssl; server_name b;\n}}"
     assert patched(changes(shared), defaults=False).count("http2 on;") == 2
     plain = f"server {{\nlisten 443;\nssl on;\n}}\nserver {{\nlisten {same}; server_name b;\n}}"
@@ -239,7 +239,7 @@ def test_a_variable_that_the_older_version_lacks_is_refused_on_a_downgrade() -> 
     ],
 )
 def test_an_ipv6_address_to_bind_to_needs_a_port_in_older_versions(line: str, what: str) -> None:
-    """This is the message of nginx 1.26.3: 'invalid address "[::1]"'; 1.30.6 starts."""
+    """Nginx 1.26.3 reports 'invalid address "[::1]"'; 1.30.6 starts."""
     found = changes(f"server {{\n{line}\n}}", old="1.30", new="1.26")
     assert of(found, Effect.REFUSED) == [(f"{what} with an IPv6 address in brackets without a port", 4, "1.27.3")]
     for address in ("[::1]:0", "::1", "10.0.0.1", "$a"):
@@ -255,7 +255,7 @@ def test_a_security_level_decides_about_certificates_since_1_21_2() -> None:
 
 
 def test_a_resolver_parameter_that_an_older_version_lacks_is_refused() -> None:
-    """This is the message of nginx 1.22.1 for either value: 'host not found in resolver "ipv4=on"'."""
+    """For ipv4=on, nginx 1.22.1 reports 'host not found in resolver "ipv4=on"', and the like for ipv4=off."""
     for value in ("on", "off"):
         found = changes(f"resolver 127.0.0.1 ipv4={value};", old="1.30", new="1.22")
         assert of(found, Effect.REFUSED) == [("resolver ipv4=", 3, "1.23.1")]
@@ -272,7 +272,7 @@ def test_a_resolver_parameter_that_an_older_version_lacks_is_refused() -> None:
     ],
 )
 def test_decisions_by_a_repeated_request_header_are_named(block: str, *, is_named: bool) -> None:
-    """With X-Forwarded-Proto twice, https and http, 1.22.1 has "https" and 1.26.3 "https, http"."""
+    """If X-Forwarded-Proto is sent twice, as https and http, 1.22.1 sees "https" and 1.26.3 "https, http"."""
     line = 3 + block.count("\n")
     for old, new in (("1.22", "1.26"), ("1.26", "1.22")):
         found = of(changes(block, old=old, new=new), Effect.BEHAVIOUR)

@@ -46,7 +46,7 @@ def test_a_version_that_the_user_names_takes_precedence(installed: Path) -> None
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 
-def test_additions_that_nginx_plus_had_first_do_not_rule_out_older_versions_for_it() -> None:
+def test_additions_that_nginx_plus_had_first_rule_out_no_version_in_its_configurations() -> None:
     """The status zone shows that the configuration is for nginx Plus."""
     upstream = "upstream a { zone a 64k; least_time header; sticky cookie s; resolver 10.0.0.1; server b:1 resolve; }"
     texts = [f"events {{ }} http {{ {upstream} {more} }}" for more in ("", "server { status_zone a; }")]
@@ -129,8 +129,8 @@ def test_a_version_outside_the_known_range_is_reported(version: str, bound: str)
         ("server { set $a b; server_name x; }", "1.18", ""),
     ],
 )
-def test_by_default_all_versions_that_know_all_directives_are_compared(http: str, version: str, because: str) -> None:
-    """The oldest is the first lab version that knows all directives; the audit names one that older versions lack."""
+def test_by_default_all_versions_that_have_all_directives_are_compared(http: str, version: str, because: str) -> None:
+    """The oldest is the first lab version that has all directives; the audit names one that older versions lack."""
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version

@@ -15,7 +15,7 @@ def test_the_answer_for_a_directive_contains_its_rule_advice_and_verdicts() -> N
     assert text.splitlines()[-1] == "  docs/accepting.md"
 
 
-def test_a_rule_is_shown_for_a_directive_without_a_row() -> None:
+def test_a_directive_without_a_row_is_found() -> None:
     assert why("proxy_bind").splitlines()[0] == "proxy_bind"
 
 
@@ -64,7 +64,7 @@ def test_the_source_of_a_directive_from_another_module_is_named(name: str, sourc
         ("hash", "hash $request_uri (several servers): check"),
     ],
 )
-def test_advice_names_the_directive_that_was_asked_for_with_arguments_that_it_concerns(name: str, shown: str) -> None:
+def test_advice_names_the_requested_directive_and_the_arguments_that_it_concerns(name: str, shown: str) -> None:
     assert shown in why(name)
 
 
