@@ -83,7 +83,7 @@ def test_a_name_in_several_modules_is_resolved_by_its_context() -> None:
     assert first.module == "ngx_http_proxy_module"
 
 
-def test_a_version_knows_earlier_directives_unless_they_were_removed() -> None:
+def test_a_version_has_earlier_directives_unless_they_were_removed() -> None:
     assert directive("ssl", (1, 25, 0), context="server") is not None
     assert directive("ssl", (1, 25, 1), context="server") is None
     assert directive("max_headers", (1, 29, 7)) is None

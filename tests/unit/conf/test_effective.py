@@ -84,7 +84,7 @@ def test_an_upstream_inherits_the_resolver_of_http() -> None:
     assert effective(upstream, "resolver", (1, 30)).value == "192.0.2.1"
 
 
-def test_a_missing_file_makes_a_setting_unknown_if_it_could_change_it() -> None:
+def test_a_missing_file_that_could_change_a_setting_makes_it_unknown() -> None:
     missing = "include /x.conf;"
     text = f"proxy_read_timeout 1s; location /a {{ {missing} }} location /b {{ proxy_read_timeout 2s; {missing} }}"
     first, second = server_of(text, is_complete=False).all("location")

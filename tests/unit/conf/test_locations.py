@@ -56,7 +56,7 @@ def test_no_slash_is_added_for_a_path_with_its_own_location() -> None:
 
 
 def test_missing_or_unknown_parts_make_the_answer_uncertain() -> None:
-    """A path with an exact location is still certain."""
+    """The answer for a path with an exact location is still certain."""
     text = "include /more.conf; location = /a { } location /b { } location ~ c { }"
     server = server_of(text, is_complete=False)
     assert [bool(taken(path, server).doubt) for path in ("/a", "/b", "/c")] == [False, True, True]

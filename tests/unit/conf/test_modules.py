@@ -78,7 +78,7 @@ def test_unpackaged_modules_are_reported_with_their_places() -> None:
 
 
 def test_the_audit_chooses_a_version_for_which_the_module_is_packaged() -> None:
-    """In Debian, brotli is packaged since nginx 1.22."""
+    """Debian has packaged brotli since its nginx 1.22."""
     found = audit_source(dump("brotli on;"))
     assert found.choice is not None
     assert found.choice.because is not None

@@ -54,7 +54,7 @@ def audited(text: str) -> Audit:
 
 
 def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
-    """If the file were read each time, every include would double the work."""
+    """If the file were read for each include, the work would grow exponentially."""
     found = audited("events { }\n" + "include *.conf;\n" * 12 + "http { server { listen 80; } }\n")
     assert len(found.facts.servers) == 1
     loops = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]

@@ -99,7 +99,7 @@ def test_a_version_refuses_the_directives_that_it_lacks(
 
 
 @pytest.mark.parametrize(("version", "messages"), [("1.18", ['invalid parameter "min_free=1g"']), ("1.22", [])])
-def test_a_version_refuses_the_parameters_of_caches_of_later_versions(
+def test_a_version_refuses_cache_parameters_of_later_versions(
     tmp_path: Path, version: str, messages: list[str]
 ) -> None:
     text = whole("proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g;")
@@ -111,7 +111,7 @@ def test_a_version_refuses_the_parameters_of_caches_of_later_versions(
 @pytest.mark.parametrize(
     ("version", "message"), [("1.26", "no ssl_client_certificate for ssl_verify_client"), ("1.30", "")]
 )
-def test_a_ca_for_clients_is_one_that_the_version_uses(version: str, message: str) -> None:
+def test_ssl_verify_client_needs_a_ca_that_the_version_uses(version: str, message: str) -> None:
     """Since 1.27.2, ssl_trusted_certificate is enough."""
     tls = "listen 443 ssl; ssl_certificate $host.pem; ssl_certificate_key $host.key; ssl_trusted_certificate /ca.pem;"
     assert problems(whole(f"server {{ {tls} ssl_verify_client on; }}"), version) == ([message] if message else [])
@@ -119,7 +119,7 @@ def test_a_ca_for_clients_is_one_that_the_version_uses(version: str, message: st
 
 @pytest.mark.parametrize("version", ["1.29.2", "1.29.3"])
 def test_stapling_is_refused_with_compressed_certificates(version: str) -> None:
-    """This is the message of nginx 1.30.6: '"ssl_stapling" is incompatible with "ssl_certificate_compression"'."""
+    """Nginx 1.30.6 reports '"ssl_stapling" is incompatible with "ssl_certificate_compression"'."""
     tls = "ssl_certificate $host.pem; ssl_certificate_key $host.key; ssl_stapling on;"
     is_refused = version == "1.29.3"
     message = '"ssl_stapling" is incompatible with "ssl_certificate_compression"'
@@ -157,7 +157,7 @@ def test_a_version_refuses_a_directive_in_a_block_where_only_later_versions_allo
     ],
 )
 def test_a_listen_without_its_semicolon_is_also_a_problem_in_a_fragment(listen: str, messages: list[str]) -> None:
-    """Unknown parameters are allowed since a fragment's protocol is unknown, but no directive's name is a parameter."""
+    """A fragment's protocol is unknown, so unknown parameters are allowed, except for names of directives."""
     assert problems(f"server {{ {listen} }}\n", is_complete=False) == messages
 
 

@@ -1,4 +1,4 @@
-"""PCRE regular expressions: Python matches those with the same meaning in both; all others are rejected."""
+"""Python matches the PCRE expressions that have the same meaning in Python; all others are rejected."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled, r
         ("^/(?!b)", "/b", False),
     ],
 )
-def test_python_matches_expressions_that_mean_the_same_in_both(regex: str, text: str, *, matches: bool) -> None:
+def test_python_matches_expressions_with_the_same_meaning_in_python(regex: str, text: str, *, matches: bool) -> None:
     assert (compiled(regex, ignores_case=False).search(as_bytes_read(text)) is not None) == matches
 
 

@@ -386,7 +386,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["conf.d", "conf.d/*", "/etc/nginx/conf.d/*"])
-def test_an_included_folder_is_a_file_that_nginx_cannot_read(tmp_path: Path, pattern: str) -> None:
+def test_an_included_folder_is_reported_as_a_file_that_nginx_cannot_read(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "conf.d" / "old").mkdir(parents=True)
     (tmp_path / "conf.d" / "a.conf").write_text("server_tokens off;\n", encoding="utf-8")
     (tmp_path / "nginx.conf").write_text(f"events {{ }}\nhttp {{ include {pattern}; }}\n", encoding="utf-8")

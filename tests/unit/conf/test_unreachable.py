@@ -53,7 +53,7 @@ def test_locations_that_may_get_a_request_are_not_reported(locations: str) -> No
     assert [one.block.args for one in unreachable_in(server_of(locations)) if not one.is_partly] == []
 
 
-def test_all_lost_locations_are_found_and_those_lost_in_part() -> None:
+def test_all_locations_that_lose_some_or_all_paths_are_found() -> None:
     text = r"""
     location ^~ /im/ { } location ~ ^/im/x { }
     location ~ /a { location /b { } location /c { } }
