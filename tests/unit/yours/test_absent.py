@@ -71,7 +71,7 @@ def test_nothing_is_added_around_a_whole_configuration(tmp_path: Path) -> None:
 
 
 def test_additions_are_in_the_file_around_the_fragment_and_are_reported(tmp_path: Path) -> None:
-    """They come before the fragment, with the files and folders that they need."""
+    """The additions come before the fragment, with the files and folders that they need."""
     text = server("listen 443 ssl; access_log /var/log/a.log main; proxy_cache c; location / { proxy_pass http://a; }")
     found = propose(Wanted(configuration=str(written(tmp_path, {"site.conf": text})), version="1.22"))
     own = found.scenario.arms[0].subject.own

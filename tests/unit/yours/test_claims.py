@@ -69,7 +69,7 @@ def streamed(events: float, *, answered: float = 2, **others: float) -> CountedO
 
 
 def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
-    """One late event makes a trial a no; a patch's gain is the ratio of events that arrive (zero counts as one)."""
+    """A trial with a late event counts as no; a patch's gain is the ratio of arrived events (zero counts as one)."""
     claim = claims.streams("root", route, "yours")
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0

@@ -65,7 +65,7 @@ def test_texts_are_shown_before_and_after() -> None:
 
 
 def test_a_header_that_only_one_version_sends_is_reported_once() -> None:
-    """Its value is not reported separately."""
+    """The header's value is not reported separately."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
 

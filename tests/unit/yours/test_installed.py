@@ -33,7 +33,7 @@ def test_a_copy_is_put_where_its_includes_expect_it(tmp_path: Path) -> None:
 
 
 def test_files_from_a_dump_keep_their_paths(tmp_path: Path) -> None:
-    """So does nginx.conf, even if it is not in /etc/nginx."""
+    """The main file, too, keeps its path, even outside /etc/nginx."""
     path = tmp_path / "dump.txt"
     path.write_text(
         f"# configuration file /opt/nginx/conf/nginx.conf:\n{HEAD}http {{ include sites/*.conf; }}\n"

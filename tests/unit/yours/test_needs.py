@@ -46,7 +46,7 @@ def test_a_missing_file_is_created(tmp_path: Path, text: str, there: str, made: 
 
 
 def test_a_created_geoip_database_contains_no_place() -> None:
-    """It has a search tree with a single empty node, and metadata."""
+    """The database has a search tree with a single empty node, and metadata."""
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
 
@@ -57,7 +57,7 @@ def test_the_working_directory_is_created(tmp_path: Path) -> None:
 
 
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
-    """A log's folder ends before a variable, and a cache's before its last part. Syslog and stderr need none."""
+    """For a log, the path before the first variable is created, and for a cache, the parent folder."""
     found = needs(
         tmp_path,
         "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"
@@ -85,7 +85,7 @@ def test_missing_includes_are_created_empty(tmp_path: Path) -> None:
 
 
 def test_accounts_and_modules_of_the_main_context_are_found(tmp_path: Path) -> None:
-    """So is the directive daemon."""
+    """The directive daemon is found, too."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

@@ -92,7 +92,7 @@ def test_default_ports_follow_the_scheme_even_in_a_variable(tmp_path: Path) -> N
 
 
 def test_names_in_stream_are_peers_since_nginx_resolves_them_at_its_start(tmp_path: Path) -> None:
-    """They must exist in the lab, although it tests nothing in stream{}."""
+    """The names must exist in the lab, although the lab tests nothing in stream{}."""
     files = http("server { listen 80; }")
     files["nginx.conf"] += (
         "stream { upstream db { server db.internal:5432; } server { listen 5432; proxy_pass db; } }\n"
@@ -102,7 +102,7 @@ def test_names_in_stream_are_peers_since_nginx_resolves_them_at_its_start(tmp_pa
 
 
 def test_ipv6_peers_have_a_stand_in_next_to_nginx(tmp_path: Path) -> None:
-    """It listens on these addresses in nginx's network namespace, since the lab's network may lack IPv6."""
+    """The stand-in listens on these addresses in nginx's network namespace, since the lab's network may lack IPv6."""
     found = peers(
         tmp_path,
         "upstream app { server [0:0::1]:8080; server [2001:db8::5]:8081; server [2001:db8::6]; server [::1::]:9; }\n"

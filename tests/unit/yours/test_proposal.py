@@ -223,7 +223,7 @@ def test_a_stream_is_tested_with_the_directive_that_would_deliver_it(
 
 
 @pytest.mark.parametrize(("user", "is_root"), [("root", True), ("nginx", False), ("www-data root", False)])
-def test_workers_run_as_root_if_it_is_the_first_argument_of_user(tmp_path: Path, user: str, *, is_root: bool) -> None:
+def test_workers_run_as_root_if_root_is_the_first_argument_of_user(tmp_path: Path, user: str, *, is_root: bool) -> None:
     """The kernel would refuse an observer of such workers without the same privileges."""
     files = http("server { location / { proxy_pass http://a; } }")
     files["nginx.conf"] = files["nginx.conf"].replace("user nginx", f"user {user}")

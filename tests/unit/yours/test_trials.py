@@ -48,7 +48,7 @@ def test_rejected_readers_show_nothing_about_buffers(tmp_path: Path) -> None:
 def test_a_trial_is_void_unless_each_slow_reader_has_its_own_response(
     tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
 ) -> None:
-    """A rejected client fills no buffers, and one that reads a short page from a cache does not, either."""
+    """A rejected client fills no buffers, and neither does one that reads a short response from a cache."""
     route = route_of(tmp_path, cache)
     answers = [replace(answered(200, body_bytes=1, total_s=0.001), numbered=number) for number in numbers]
     readers = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]
