@@ -22,6 +22,6 @@ def test_the_provoked_cause_is_right_and_any_other_diagnosis_is_wrong(arm: str) 
 
 
 def test_each_claim_is_reversed_with_healthy_traffic() -> None:
-    """Its files do not show the cause."""
+    """The files of healthy traffic do not show the cause."""
     assert {claim.turned_by[claim.arms[0]] for claim in SCENARIO.claims} == {HEALTHY.name}
     assert [claim.arms[0] for claim in SCENARIO.claims] == BUILT

@@ -91,7 +91,7 @@ def test_every_message_of_nginx_is_provoked_or_has_a_reason_why_not() -> None:
 
 
 def test_each_case_claims_that_its_message_appears_and_that_its_remedy_ends_it() -> None:
-    """Wrong advice is expected not to end it."""
+    """The claim that wrong advice ends the message is expected to be refuted."""
     by_name = {claim.name: claim for claim in CLAIMS}
     assert len(by_name) == len(CLAIMS) >= 2 * len(cases())
     for case in cases():

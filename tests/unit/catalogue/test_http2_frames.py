@@ -24,7 +24,7 @@ def test_a_client_begins_with_its_preface_and_settings() -> None:
 
 
 def test_a_request_may_be_cancelled_at_once() -> None:
-    """Its fields begin as in RFC 7541, appendix C.3.1; error code 8 is CANCEL."""
+    """The request's fields begin as in RFC 7541, appendix C.3.1; error code 8 is CANCEL."""
     head = (HEADERS, 0x5, 3, b"\x82\x86\x84\x01\x03lab")
     assert list(frames(get(3, resets=False))) == [head]
     assert list(frames(get(3, resets=True))) == [head, (RST_STREAM, 0, 3, b"\0\0\0\x08")]

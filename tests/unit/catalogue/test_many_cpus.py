@@ -85,8 +85,8 @@ def test_advice_about_large_machines_needs_large_machines() -> None:
     assert MANY_CPUS == 8
 
 
-def test_a_machine_with_one_cpu_for_nginx_declares_the_same_arms() -> None:
-    """Its arms have at least one worker; they are not measured."""
+def test_the_same_arms_are_declared_if_nginx_has_only_one_cpu() -> None:
+    """Each arm has at least one worker; none is measured."""
     one = many_cpus.scenario(RunConditions(subject_cpus=lambda: [0]))
     assert [arm.name for arm in one.arms] == list(arms())
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1

@@ -60,7 +60,7 @@ def test_the_code_of_every_claim_matches_its_registration(found: Mapping[str, Fi
 
 
 def test_every_claim_gives_the_reason_for_its_threshold() -> None:
-    """So does every positive control."""
+    """Every positive control gives a reason, too."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):
@@ -119,7 +119,7 @@ def test_a_claims_wording_and_expectation_are_not_in_its_hash() -> None:
 
 
 def test_an_additional_arm_does_not_change_other_claims() -> None:
-    """Its configuration is added to the container that it shares with the others, and thus to their subject."""
+    """The new arm's configuration is added to the container that all arms share, and thus to their subject."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
@@ -137,7 +137,7 @@ def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
     def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
         path = tmp_path / f"example_{len(modules)}.py"
         path.write_text(code, encoding="utf-8")
-        # All have the same name: they represent one module of the catalogue before and after a change.
+        # All modules have the same name: they represent one module of the catalogue before and after a change.
         spec = importlib.util.spec_from_file_location("tuneproof.catalogue.example", path)
         assert spec is not None
         assert spec.loader is not None
@@ -184,7 +184,7 @@ def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
 
 
 def test_a_constant_that_code_uses_is_data(print_with: Callable[..., Fingerprint]) -> None:
-    """Its value changes the hash; its name does not."""
+    """The constant's value changes the hash, but its name does not."""
     before = print_with(CODE)
     assert print_with(CODE.replace("5.0", "6.0")).hash != before.hash
     assert print_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash

@@ -153,7 +153,7 @@ def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(
 
 
 def test_slow_requests_void_the_trial_with_one_dns_query_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty requests that take ten seconds would see one DNS query for every second request."""
+    """Twenty requests that take ten seconds would see only one DNS query for every two requests."""
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):
         script(Machine(monkeypatch, 9.9))
@@ -161,7 +161,7 @@ def test_slow_requests_void_the_trial_with_one_dns_query_per_second(monkeypatch:
         script(Machine(monkeypatch, 10.1))
 
 
-def test_a_dead_server_that_may_be_tried_again_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_in_which_nginx_may_try_a_dead_server_again_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
     script = script_of(load_balancing.ARMS, "max-fails-3")
     monkeypatch.setattr(Machine, "wait_until", lambda machine, done, what: machine.must(done(), what))
     tried, spared = {"upstream": "127.0.0.1:9, 127.0.0.1:9001"}, {"upstream": "127.0.0.1:9001"}

@@ -41,7 +41,7 @@ def test_the_memory_of_new_workers_is_read_once_it_has_settled(fake: FakeStage) 
 
 
 def test_a_worker_that_waits_for_a_cpu_has_not_settled(fake: FakeStage) -> None:
-    """Its memory does not change while it waits."""
+    """The worker's memory does not change while it waits."""
     waiting = tuple(replace(one, is_asleep=False) for one in new(2 * MIB, MIB))
     fake.workers = [OLD, new(0, 0), *[waiting] * 20, new(3 * MIB, 2 * MIB)]
     assert rss_bytes(fake) == 5 * MIB
