@@ -139,7 +139,7 @@ def test_every_error_text_in_the_rows_is_the_same_in_musl_or_listed_above() -> N
         *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),
         *("Broken pipe", "Resource temporarily unavailable", "Address family not supported by protocol"),
         *("Connection reset by peer", "Connection refused", "Read-only file system", "No such process"),
-        # nginx's resolver has texts of its own.
+        # nginx's resolver has its own texts.
         *("Server failure", "Host not found", "Operation refused"),
     }
     used = {

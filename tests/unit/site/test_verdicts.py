@@ -67,7 +67,7 @@ def test_an_invalid_result_is_rejected_with_the_reason(
     assert ("- `bad.json: " in page, "- M2: " in page) == (True, True)
 
 
-def test_a_file_that_is_too_large_or_a_link_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_and_files_that_are_too_large_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "LARGEST_BYTES", 1_000)
     (tmp_path / "link.json").symlink_to("/etc/hostname")
     (tmp_path / "large.json").write_text(json.dumps(document()), encoding="utf-8")
