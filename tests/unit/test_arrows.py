@@ -87,7 +87,7 @@ IN_CONTAINERS: Final = modules("images")
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """Return a module's imports, also for types only: this project's modules, and otherwise the name after "from"."""
+    """Return a module's imports, also for types: this project's modules, else the name after "from" or "import"."""
     return tuple(_imported(ast.parse(path.read_text(encoding="utf-8"))))
 
 

@@ -133,7 +133,7 @@ def table(tmp_path: Path) -> list[str]:
 
 
 def test_each_row_covers_the_versions_without_a_change(table: list[str]) -> None:
-    """Every preprocessor branch is read, comments are not, and names that only the documentation has come last."""
+    """Every preprocessor branch is read, but not comments; the last row has a name from the documentation only."""
     assert table[0] == "1.20.0"
     assert [line.split("\t") for line in table[2:]] == [
         ["car_doors", "ngx_http_cars_module", "http,location", "1-", "", "replaced", "left right", "", ""],

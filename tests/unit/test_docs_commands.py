@@ -62,7 +62,7 @@ def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) ->
     monkeypatch.setattr(suite, "start_each", lambda _parts, arguments: started([], arguments))
     monkeypatch.setattr(engines, "run_on", lambda _engines, arguments: started([], arguments))
     monkeypatch.setattr(run, "environment_of", lambda _engine: nullcontext(dict(os.environ)))
-    # pytest's stand-in for stdin has no file number, and `-` as a configuration's name means stdin.
+    # pytest's stand-in for stdin has no file descriptor, and `-` as a configuration's name means stdin.
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         yield

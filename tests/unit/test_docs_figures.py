@@ -135,7 +135,7 @@ def test_every_picture_is_shown_and_small() -> None:
 
 @pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.name)
 def test_a_drawing_has_a_description_and_dark_colours(path: Path) -> None:
-    """Browsers load nothing for an image, so a drawing cannot have separate fonts or scripts."""
+    """Browsers load no other files for an image, so a drawing cannot have separate fonts or scripts."""
     text = path.read_text(encoding="utf-8")
     light, _, dark = text.partition("@media (prefers-color-scheme: dark)")
     coloured = re.compile(r"^ +([.\w, ]+) \{ (?:fill|stroke): #", re.MULTILINE)
@@ -239,7 +239,7 @@ def test_an_interval_is_left_out_only_if_all_trials_agree_and_a_majority_decides
 
 
 def test_a_figure_is_two_arms_measurements_or_the_number_of_trials_that_pass(tmp_path: Path) -> None:
-    """Without a version, all versions must agree: the sentence around it is about all of them."""
+    """Without a version, all versions must agree: the sentence around the figure is about all of them."""
     counted = Effect(name="right", unit="share", value=0.0, ci_low=0.0, ci_high=0.5, count=0, of=5)
     arms = {"default": {"failed": 6.0}, "cured": {"failed": 0.0}}
     cells = [a_cell(arms=arms, figure="failed", nginx=version) for version in ("1.22", "1.30")]

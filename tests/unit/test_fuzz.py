@@ -148,7 +148,7 @@ SOUND = [Figure(key=f"key_{number}", name="sound", value=None) for number in ran
         [*SOUND, Figure(key="more", name="sound", value=1)],
         [Figure(key="some", name="sound", value=1, of="a")] * 2,
     ],
-    ids=["nan", "inf", "below 0", "text", "name", "41", "same key of the same thing"],
+    ids=["nan", "inf", "below 0", "text", "name", "too many", "same key of the same thing"],
 )
 def test_figures_that_cannot_be_shown_or_distinguished_are_failures(figures: list[Figure]) -> None:
     """JSON lacks NaN and infinity, UTF-8 cannot encode half a surrogate pair, and programs look figures up by key."""

@@ -42,7 +42,7 @@ def test_a_pipe_without_an_end_is_read_up_to_the_limit(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("text", ["[1, 2, 3]", '{"a": 1, "b": 2}', '"a,b,[{"'])
 def test_values_are_counted_before_they_are_made(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The values of a text with two bytes each would take thirty times the memory of the text."""
+    """Values that take two bytes each in a text would take thirty times the text's memory."""
     monkeypatch.setattr(user_files, "_MOST_VALUES", 4)
     assert read_json(text)
     monkeypatch.setattr(user_files, "_MOST_VALUES", 1)
