@@ -1,4 +1,4 @@
-"""The claims about the user's own nginx, each with its change."""
+"""The claims about the user's own nginx, and the changes that some of them test."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -207,7 +207,7 @@ def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | No
 def _saved(
     arms: tuple[str, str], figure: str, needs: Callable[[CountedObservation], float] = lambda _seen: 1.0
 ) -> Callable[[Block], float]:
-    """Return the first variant's figure ÷ the second's; ``needs`` rejects a meaningless trial."""
+    """Return an effect, the first variant's figure ÷ the second's; ``needs`` rejects a meaningless trial."""
     before, after = arms
 
     def effect(block: Block) -> float:
@@ -225,7 +225,7 @@ def _connecting_share(seen: CountedObservation, route: Route) -> Tally:
 
 
 def _answered(seen: CountedObservation, route: Route) -> float:
-    """Return how many responses came from a stand-in.
+    """Return how many responses came from a stand-in, without those from the cache.
 
     Raises ValueError: none did (the message names directives that may have rejected the requests), or some requests
         got no response.

@@ -13,9 +13,9 @@ from tuneproof.wording import format_number
 from tuneproof.yours.looks import FIGURES, HEADER, SEPARATOR, WARNS
 
 USUALLY: Final = 0.5
-"""A difference is reported if more than this share of the rounds shows it."""
+"""A difference is reported if the interval of the share of rounds that show it is above this."""
 _NONE: Final = "none"
-# Smaller numbers are not compared as ratios.
+# The least divisor of a ratio; a ratio to zero is not shown.
 _LEAST: Final = 1e-9
 
 
@@ -27,7 +27,7 @@ class Comparison:
     what: str
     before: str
     after: str
-    times: float  # the size of the difference: a ratio; infinite if requests get another response
+    times: float  # the size of the difference: a ratio; 1 for headers and warnings, infinite for other texts
     assessment: Assessment
     """Limits on the share of rounds in which the new version's figure is beyond all figures of the old version."""
     figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians over the rounds, old and new

@@ -40,7 +40,7 @@ def grounds(
     report: Callable[[str], None],
     trusts: bool = False,
 ) -> Iterator[Grounds]:
-    """Lock an engine inside the context, with the images of some nginx versions.
+    """Lock an engine for the duration of the context, and make sure that it has the images of these versions.
 
     packages: the packages with further modules, by version of nginx.
     trusts: whether the files may run even if the lab's network has a way out.

@@ -29,7 +29,7 @@ class Installed:
         return posixpath.dirname(self.main)
 
     def with_lines(self, lines: Sequence[str]) -> Self:
-        """Return a copy with directives added to the http{} around fragments; a complete configuration unchanged."""
+        """Return a copy with directives added to the http{} around fragments; a complete configuration gets none."""
         return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
@@ -40,9 +40,9 @@ class Installed:
 
 
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
-    """Return the paths of the files; nginx.conf is at ``main``, unless the files name its path.
+    """Return the paths of the files; nginx.conf is at ``main``, unless a dump names its path.
 
-    Raises BadInputError: It is part of a configuration and cannot be used alone.
+    Raises BadInputError: It is a fragment of stream{}.
     """
     is_dump = isinstance(source, Dump)
     roots = list(source.roots)
@@ -70,7 +70,7 @@ def _as_included(name: str, pattern: str) -> str:
 
 
 def _around(fragments: Mapping[str, str]) -> str:
-    """Return an nginx.conf that includes fragments of http{} or server{}."""
+    """Return an nginx.conf that includes fragments of http{}, server{} or a location."""
     lines = ["events {", "}", "http {", "include mime.types;"]
     for path, text in fragments.items():
         context = context_of(parse_file(path, text).statements)

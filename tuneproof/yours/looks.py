@@ -17,7 +17,7 @@ from tuneproof.yours import trials
 from tuneproof.yours.routes import Probe, Route
 
 SEPARATOR: Final = ": "
-"""Separates the comparison from the observed text in a figure's name; the figure says how often the text was seen."""
+"""Separates the comparison from the observed text in a figure's name; the figure is how often the text was seen."""
 WARNS: Final = "nginx warns"
 HEADER: Final = "header"
 _ASKED: Final = 3
@@ -221,5 +221,5 @@ def connections(route: Route) -> trials.Script:
 
 
 def warnings_in(log: str) -> Figures:
-    """Return nginx's warnings at start, from its container's output; those about requests contain "*1" or the like."""
+    """Return nginx's warnings at start, from its container's output, without those about requests ("*1" and so on)."""
     return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in _WARNING.findall(log)), 1.0)

@@ -14,7 +14,7 @@ KEY: Final = "tls.key"
 PARAMETERS: Final = "dhparam.pem"
 TICKET_KEY: Final = "ticket.key"
 PLACES: Final = "geoip2.mmdb"
-"""A database that knows no address: :mod:`tuneproof.yours.no_places`."""
+"""A database without addresses: :mod:`tuneproof.yours.no_places`."""
 JAVASCRIPT: Final = "module.js"
 """A JavaScript module without functions; a location that calls a function responds with 500."""
 EMPTY: Final = ""
@@ -24,7 +24,7 @@ _MATERIALS: Final[Mapping[str, str]] = {
     **{f"{prefix}ssl_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_certificate_key": KEY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_trusted_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
-    # The replaced key needs no password.
+    # The replacement key needs no password.
     **{f"{prefix}ssl_password_file": EMPTY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     "ssl_client_certificate": CERTIFICATE,
     "ssl_dhparam": PARAMETERS,

@@ -76,7 +76,7 @@ class Request:
         }
         if name in known:
             return known[name]
-        # The client sends neither cookies nor, without a query, arguments.
+        # The client sends no other headers, no cookies and no certificate; without a query, there are no arguments.
         is_empty = name.startswith(("http_", "cookie_", "ssl_client_"))
         is_empty = is_empty or (not query and (name.startswith("arg_") or name == "secure_link"))
         return "" if is_empty else None
@@ -103,7 +103,7 @@ def holds(condition: Block, request: Request) -> bool | None:
 
 
 def _value(text: str, block: Block, request: Request) -> str | None:
-    """Return a text with the values of its variables; a lone variable may come from a ``map`` of texts."""
+    """Return a text with the values of its variables; a lone one may be ``$invalid_referer``, or from a map or geo."""
     names = variables(text)
     is_one = len(names) == 1 and text.strip("${}").lower() == names[0]
     if is_one and names[0] == "invalid_referer":
@@ -136,7 +136,7 @@ def _mapped(source: str, known: Mapping[str, str], request: Request) -> str | No
 
 
 def _of_address(table: Block) -> str | None:
-    """Return a geo's value for the lab's client; None if that depends on its address, or a missing file."""
+    """Return a geo's value for the lab's client; None if it depends on the client's address or on a missing file."""
     known = entries(table)
     is_plain = len(table.args) == 1 and not table.unseen and not any(said.name in _GEO_MORE for said in table.own)
     is_abroad = not any(_may_be_in_lab(network) for network in known if network != "default")

@@ -42,7 +42,7 @@ class Peer:
 
     @property
     def is_local(self) -> bool:
-        """Whether its stand-in is on nginx's own machine: the lab's network has no IPv6."""
+        """Whether its stand-in is on nginx's own machine, as for all IPv6 addresses: the lab's network has no IPv6."""
         if self.path or self.is_ipv6 or self.host.lower() == "localhost":
             return True
         return self.is_address and _is_loopback(self.host)
@@ -153,7 +153,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
         listens = server.local("listen")
         if "http" not in server.path:
             for listen in listens:
-                # Listen.of rejects parameters that only another protocol has, such as "udp" in stream{}.
+                # As in http{}, Listen.of rejects parameters that only another protocol has, such as "udp" in stream{}.
                 with suppress(ListenError):
                     yield from (one for one in Listen.of(listen, facts.version_numbers).addresses if one.port)
         elif not listens:

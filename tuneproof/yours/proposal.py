@@ -61,7 +61,7 @@ _SMALLER_BUFFERS: Final = Remedy(
 _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "net.ipv4.ip_unprivileged_port_start": "0",
-        # The addresses on which nginx listens do not exist in the lab.
+        # Addresses on which nginx listens may not exist in the lab.
         "net.ipv4.ip_nonlocal_bind": "1",
         "net.ipv6.ip_nonlocal_bind": "1",
         # Connections from outside may be redirected to 127.0.0.1, for servers that listen only there.
@@ -103,7 +103,7 @@ class Wanted:
     version: str  # the version of nginx that it runs on
     choice: Choice | None = None  # how that version was chosen; None if the user named it
     image: str = ""  # the full name of an image with that nginx; empty for the project's own image
-    image_option: str = "--nginx-image"  # the option for a version
+    image_option: str = "--nginx-image"  # the option that names an image
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
     location: str = ""  # the path to test; empty to test one per proxied location
     host: str = ""  # the server to test; empty for all
@@ -122,7 +122,7 @@ class Proposal:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The choices and the additions, in words."""
+        """The choices, the additions and the untested parts, in words."""
         return self.chosen + self.around + self.left_out
 
 
@@ -144,7 +144,7 @@ class Prepared:
     subject: Subject  # the nginx that runs with it
     standin: Backend  # for all of its upstreams
     routes: tuple[Route, ...]  # one to each kind of proxied location, up to a maximum
-    notes: tuple[str, ...]  # as in a Proposal
+    notes: tuple[str, ...]  # as ``around`` in a Proposal
     packages: tuple[str, ...]  # as in a Proposal, too
 
 
@@ -175,7 +175,7 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
 
 
 def _must_know(wanted: Wanted, configuration: Configuration) -> None:
-    """Check that the lab's nginx of this version is new enough for the files; the user's own image may know more.
+    """Check that the lab's nginx of this version is new enough for the files; the user's own image may have more.
 
     Raises BadInputError: The lab's nginx lacks something.
     """
@@ -243,7 +243,7 @@ class _Proposer:
         kinds = one_of_each_kind([route for route in all_routes if isinstance(route, Route)])
         self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
         self._unreachable = [route for route in all_routes if isinstance(route, Unreachable)]
-        self._skipped: list[str] = []  # routes that are not tested, with the reasons
+        self._skipped: list[str] = []  # large responses that are not tested, with the reasons
         self._yours = self._subject("yours")
         self._patches = {
             name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
@@ -417,7 +417,7 @@ class _Proposer:
     def _bounded(self, name: str, route: Route) -> tuple[str, Remedy, Subject] | None:
         """Return the change after which the route's upstream connections receive less at once; None if they already do.
 
-        If nginx has no directive for this, it is a kernel setting.
+        If nginx has no directive for this, the change is a kernel setting.
         """
         target = route.proxied.target
         directive_name = f"{target.kind}_socket_rcvbuf"
@@ -434,7 +434,7 @@ class _Proposer:
         return ("socket_rcvbuf", *found) if found else None
 
     def _patched(self, name: str, what: str, cost: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
-        """Return the gain from changes at some places, and an nginx with them; None without changes."""
+        """Return the remedy that consists of these edits, and an nginx with them; None without edits."""
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch:

@@ -44,7 +44,7 @@ _GUESSES: Final = (
 _CLASS: Final = re.compile(r"(\\[dw]|\[[^]]*\])(?:[+*?]|\{(\d+)[^}]*\})?")
 _IN_CLASSES: Final = ("1", "a", "A", "-")
 _MOST_CHARACTERS: Final = 64
-# Parts of regular expressions, each with a match: lookarounds, the starts of groups, and finally escapes.
+# Parts of regular expressions, each with a match: lookarounds, starts of groups, any text, and escapes.
 _SAMPLES: Final = (
     (r"\(\?<?![^()]*\)", ""),
     (r"\(\?(?:P?<\w+>|:)", "("),
@@ -92,7 +92,7 @@ class Route(Probe):
 
     @property
     def slug(self) -> str:
-        """Its location, as part of a claim's name."""
+        """The location, as part of a claim's name."""
         words = re.sub(r"\W+", "_", self.proxied.target.location).strip("_").lower()
         return words or "root"
 
@@ -186,7 +186,7 @@ def _route(
 
 
 def _never_proxied(facts: Facts, proxied: Proxied, peers: Peers) -> str:
-    """Return why no request reaches an upstream in the lab, with any path; empty if one may."""
+    """Return why no request reaches the upstream in the lab, whatever its path; empty if one may."""
     target, block = proxied.target, proxied.target.block
     if block.name == "limit_except" and "GET" in map(str.upper, block.args):
         return "only methods other than GET reach it"
@@ -435,7 +435,7 @@ def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
 
 
 def one_of_each_kind(routes: Sequence[Route]) -> list[Route]:
-    """Return a route to each kind of place (those with the same settings), without limits if possible."""
+    """Return one route for all places with the same settings, if possible to a place without limits."""
     kinds: dict[tuple[object, ...], Route] = {}
     for route in sorted(routes, key=lambda route: bool(limits(route.proxied.target.block))):
         proxied = route.proxied

@@ -123,7 +123,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
 def bulk(route: Route) -> Script:
     """Return the trial of large responses, with the bytes that loop iterations read.
 
-    It counts ``turn_bytes``, for the worker with the largest: it read half of its bytes in iterations of at least
+    It counts ``turn_bytes``, for the worker with the largest: half of its bytes were read in iterations of at least
     this size.
     """
 
