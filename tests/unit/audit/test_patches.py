@@ -75,7 +75,7 @@ def test_an_included_file_is_patched_only_if_the_patch_suits_every_place_that_in
 
 
 def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:
-    """Tell whether both have the same position among the places of their kind; lines move, so they do not count."""
+    """Return whether both have the same position among the places of their kind, since line numbers change."""
     if one.name != other.name or one.at.name != other.at.name:
         return False
     return number(one, after) == number(other, before)

@@ -58,7 +58,7 @@ def test_a_setting_that_a_missing_file_may_contain_is_not_reported_as_absent(nam
         ("cache_lock_protects_expired_keys", "proxy_cache_lock on;"),
     ],
 )
-def test_missing_site_files_may_contain_settings_for_http_but_missing_module_files_not(name: str, http: str) -> None:
+def test_missing_site_files_may_have_settings_for_http_but_missing_module_files_may_not(name: str, http: str) -> None:
     """Examples are conf.d/gzip.conf and a site on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
@@ -122,7 +122,7 @@ def test_a_missing_file_may_reduce_what_a_slow_reader_holds() -> None:
         ("location / { proxy_pass http://$http_x; }", "known only at request time"),
     ],
 )
-def test_a_variable_that_nobody_sets_is_not_called_known_only_at_request_time(text: str, why: str) -> None:
+def test_a_variable_that_no_file_sets_is_distinguished_from_one_of_the_request(text: str, why: str) -> None:
     fragment = f"upstream a {{ server 127.0.0.1:1; }}\nserver {{ listen 80;\n{text} }}\n"
     found = audit_source(Dump({"site.conf": fragment}, is_complete=False), version="1.26")
     [one] = [one for one in found.advice if one.name == "upstream_keepalive"]

@@ -255,7 +255,7 @@ def test_a_security_level_decides_about_certificates_since_1_21_2() -> None:
 
 
 def test_a_resolver_parameter_that_an_older_version_lacks_is_refused() -> None:
-    """For ipv4=on, nginx 1.22.1 reports 'host not found in resolver "ipv4=on"', and the like for ipv4=off."""
+    """For ipv4=on, nginx 1.22.1 reports 'host not found in resolver "ipv4=on"', and likewise for ipv4=off."""
     for value in ("on", "off"):
         found = changes(f"resolver 127.0.0.1 ipv4={value};", old="1.30", new="1.22")
         assert of(found, Effect.REFUSED) == [("resolver ipv4=", 3, "1.23.1")]
@@ -271,8 +271,8 @@ def test_a_resolver_parameter_that_an_older_version_lacks_is_refused() -> None:
         ("map $arg_a $b { default a; }", False),
     ],
 )
-def test_decisions_by_a_repeated_request_header_are_named(block: str, *, is_named: bool) -> None:
-    """If X-Forwarded-Proto is sent twice, as https and http, 1.22.1 sees "https" and 1.26.3 "https, http"."""
+def test_decisions_on_a_header_that_a_request_may_repeat_are_named(block: str, *, is_named: bool) -> None:
+    """If X-Forwarded-Proto is sent twice, the variable is "https" on 1.22.1 and "https, http" on 1.26.3."""
     line = 3 + block.count("\n")
     for old, new in (("1.22", "1.26"), ("1.26", "1.22")):
         found = of(changes(block, old=old, new=new), Effect.BEHAVIOUR)

@@ -46,7 +46,7 @@ def test_a_version_that_the_user_names_takes_precedence(installed: Path) -> None
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 
-def test_additions_that_nginx_plus_had_first_rule_out_no_version_in_its_configurations() -> None:
+def test_directives_of_nginx_plus_rule_out_no_version_of_a_configuration_for_nginx_plus() -> None:
     """The status zone shows that the configuration is for nginx Plus."""
     upstream = "upstream a { zone a 64k; least_time header; sticky cookie s; resolver 10.0.0.1; server b:1 resolve; }"
     texts = [f"events {{ }} http {{ {upstream} {more} }}" for more in ("", "server { status_zone a; }")]
