@@ -472,7 +472,7 @@ def test_keepalive_0_is_a_problem_before_1_29_7(version: str) -> None:
     assert problems(whole("upstream a { server 127.0.0.1:1; keepalive 0; }"), version) == [message] * is_old
 
 
-def test_http_and_stream_share_no_zone() -> None:
+def test_http_and_stream_cannot_share_a_zone() -> None:
     block = "upstream a { zone a 64k; server 127.0.0.1:1; }"
     text = f"events {{ }}\nhttp {{ {block} }}\nstream {{ {block} }}\n"
     assert problems(text) == ['the shared memory zone "a" is already declared for a different use']

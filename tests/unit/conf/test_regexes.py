@@ -15,7 +15,7 @@ from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled, r
         ("^/(?!b)", "/b", False),
     ],
 )
-def test_python_matches_expressions_with_the_same_meaning_in_python(regex: str, text: str, *, matches: bool) -> None:
+def test_expressions_with_the_same_meaning_in_python_are_matched(regex: str, text: str, *, matches: bool) -> None:
     assert (compiled(regex, ignores_case=False).search(as_bytes_read(text)) is not None) == matches
 
 
