@@ -27,7 +27,7 @@ def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture(name="page")
 def page_fixture(browser: Browser) -> Iterator[Page]:
-    """Open an empty page; after the test, check that there were no browser errors and no network requests."""
+    """Open an empty page; after the test, check that there were no console messages, errors or network requests."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
     complaints: list[str] = []

@@ -12,7 +12,7 @@ from tuneproof.report.results.cells import Cell
 def test_every_block_and_the_estimate_are_drawn_at_their_figures() -> None:
     """The dots are the effects in effects.json; estimate and interval are the cell's.
 
-    The label at the threshold says on which side the claim holds; the table repeats it for readers without the plot.
+    The label at the threshold shows on which side the claim holds. The table has the same figures as the plot.
     """
     chart = named("forest", cell(), files(effects=[3.0, 5.0, 4.25]))
     assert only(chart, name="each round")["x"] == [3.0, 5.0, 4.25]
