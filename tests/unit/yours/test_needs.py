@@ -57,7 +57,7 @@ def test_the_working_directory_is_created(tmp_path: Path) -> None:
 
 
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
-    """For a log, the path before the first variable is created, and for a cache, the parent folder."""
+    """A log needs its folder, up to the first variable, and a cache its parent folder. Syslog and stderr need none."""
     found = needs(
         tmp_path,
         "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"

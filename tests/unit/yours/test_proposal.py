@@ -173,7 +173,7 @@ def test_places_that_are_not_tested_are_reported(
         ),
     ],
 )
-def test_what_the_lab_adds_is_reported(tmp_path: Path, text: str, line: str) -> None:
+def test_the_labs_additions_are_reported(tmp_path: Path, text: str, line: str) -> None:
     found = proposed(tmp_path, http(text))
     assert line in found.notes
     assert "root_connects_every_time" in [claim.name for claim in found.scenario.claims]

@@ -279,7 +279,7 @@ def probes(folder: Path, text: str, **options: str) -> list[str]:
     return [probe.shown for probe in probes_of(found.facts, **options)]
 
 
-def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
+def test_every_location_is_probed_with_and_without_tls(tmp_path: Path) -> None:
     """Nested locations are probed, too; a location without a known path is left out."""
     text = (
         "server { listen 80; listen 443 ssl; server_name a; location = /x { return 200; }\n"

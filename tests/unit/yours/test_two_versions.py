@@ -85,8 +85,8 @@ def test_a_trial_without_a_result_is_run_once_more() -> None:
     assert [reasons for reasons in kept if reasons] == [("no answer came",)]
 
 
-def test_a_look_that_fails_twice_is_reported_and_not_compared() -> None:
-    """The report names the version; later rounds do not repeat the look."""
+def test_a_comparison_that_fails_twice_is_reported_and_left_out() -> None:
+    """The report names the version; later rounds do not repeat the comparison."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
     assert found.void == {"http://a/": "no answer came, on the new version"}
