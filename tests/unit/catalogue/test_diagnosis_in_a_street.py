@@ -27,7 +27,7 @@ def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedO
 
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
-def test_the_cause_alone_is_right_even_if_captures_outside_do_not_show_it(arm: str) -> None:
+def test_a_diagnosis_of_the_cause_alone_is_right_even_if_captures_outside_do_not_show_it(arm: str) -> None:
     """Each of these captures contains only the connections on one side of nginx."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     claim = street_scenario().claim(f"{arm.replace('-', '_')}_is_told_in_a_street")

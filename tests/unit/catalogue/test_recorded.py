@@ -129,7 +129,7 @@ def test_the_workers_times_are_recorded_along_with_an_error_log() -> None:
     assert "access.log" not in outcome.files, "a log that is switched off was fetched"
 
 
-def test_the_observation_is_what_the_files_show() -> None:
+def test_the_observation_is_read_from_the_files() -> None:
     """The example has drops without overflows; without another file, their cause cannot be decided."""
     around = Around()
     plan = Recorded(load=Inner(around.did))
