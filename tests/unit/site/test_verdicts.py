@@ -55,7 +55,7 @@ def test_a_machines_name_is_shown_as_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["[[[", '{"schema": 1}', "[" * 100_000, json.dumps(document(cells="none")), '{"cells": NaN}'],
-    ids=["no-json", "half", "deep", "other-types", "no-number"],
+    ids=["not-json", "incomplete", "deep", "wrong-type", "nan"],
 )
 def test_an_invalid_result_is_rejected_with_the_reason(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
