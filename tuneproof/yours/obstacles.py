@@ -76,7 +76,7 @@ class Request:
         }
         if name in known:
             return known[name]
-        # The client sends no other headers, no cookies and no certificate; without a query, there are no arguments.
+        # The client sends no cookies and no certificate; without a query, there are no arguments.
         is_empty = name.startswith(("http_", "cookie_", "ssl_client_"))
         is_empty = is_empty or (not query and (name.startswith("arg_") or name == "secure_link"))
         return "" if is_empty else None
@@ -103,7 +103,7 @@ def holds(condition: Block, request: Request) -> bool | None:
 
 
 def _value(text: str, block: Block, request: Request) -> str | None:
-    """Return a text with the values of its variables; a lone one may be ``$invalid_referer``, or from a map or geo."""
+    """Return a text with the values of its variables; map, geo and valid_referers count only for a lone variable."""
     names = variables(text)
     is_one = len(names) == 1 and text.strip("${}").lower() == names[0]
     if is_one and names[0] == "invalid_referer":
