@@ -1,4 +1,4 @@
-"""Lines that nginx certainly refuses, with its messages; a lab test gives the same lines to nginx."""
+"""Lines that nginx certainly refuses, with its messages; a lab test gives those of tests.support.refused to nginx."""
 
 from pathlib import Path
 from typing import Final

@@ -87,7 +87,7 @@ def test_a_caller_cannot_change_the_figures_through_the_json() -> None:
     ],
 )
 def test_rules_outside_the_schema_are_checked_too(change: dict[str, Any], pointer: str, message: str) -> None:
-    """Numbers that are not finite, reversed intervals and contradictory counts are rejected."""
+    """Numbers that are not finite floats, reversed intervals and contradictory counts are rejected."""
     assert cell_violation(CELL) is None
     violation = cell_violation(CELL | change)
     assert violation is not None
