@@ -131,7 +131,7 @@ def _repeated_on_a_busy_flow() -> Sequence[Segment]:
 
 
 def _asked_for() -> Sequence[Segment]:
-    """Return a segment that is lost before it is captured, and arrives within a round trip of duplicate ACKs."""
+    """Return a segment that is lost before the capture, and sent again within a round trip of its duplicate ACKs."""
     talk = Conversation()
     talk.handshake(there_s=0.010, back_s=0.010)
     talk.send(CLIENT)

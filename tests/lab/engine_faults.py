@@ -8,7 +8,7 @@ doctor.
 
 Further arguments: the number of faults (default: 60), spread evenly over the calls or random, and a seed (default: 1).
 The program fails if anything is left behind, if a traceback is shown, if fewer than nine in ten claims are decided, or
-if a fault prevents the verdicts of more than one of two scenarios.
+if one fault prevents more than one verdict.
 """
 
 import math
@@ -37,7 +37,7 @@ ONE: Final = ("run", "-k", "long_backlog_spares_connects", "--seed", "1")
 TWO: Final = ("run", "-k", "long_backlog_spares_connects or rate_limit_breaks_pages", "--seed", "1")
 _DECIDED: Final = frozenset({Verdict.HOLDS, Verdict.REFUTED})
 _LEAST_SHARE: Final = 0.9
-# Much longer than any of these runs, which use a separate lock and wait for no other run.
+# Much longer than any of these runs, which use a separate lock and do not wait for others.
 _LASTS_S: Final = 3600.0
 
 
@@ -163,13 +163,13 @@ def main(series: str, most: int, seed: int) -> int:
     decided = sum(outcome.decided for outcome in outcomes)
     sys.stdout.write(
         f"{decided} of {asked} claims decided; {unclean} of {len(outcomes)} not clean; "
-        f"{lost_all} affected more than one scenario\n"
+        f"{lost_all} prevented more than one verdict\n"
     )
     return int(decided < _LEAST_SHARE * asked or bool(unclean or lost_all))
 
 
 def hit(drawn: Drawn, measured: Callable[[Point], Outcome], *, calls: int) -> tuple[Point, Outcome]:
-    """Run a command with a fault, again if the run ended before that call: the number of calls varies a little."""
+    """Run a command with a fault; repeat it if it ends before that call, since the number of calls varies a little."""
     while True:
         point = Point(command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls))
         outcome = measured(point)

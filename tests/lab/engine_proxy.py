@@ -136,7 +136,7 @@ class FaultyEngine(EngineProxy):
             self.calls.append(" ".join(lines[0].decode().split()[:2]))
             fault = self._fault if len(self.calls) == self._at else None
         if not any(line.lower().startswith(b"upgrade:") for line in lines):
-            # One call per connection, so that they can be counted.
+            # Each connection carries one call, so that calls can be counted.
             lines = [*(line for line in lines if not line.lower().startswith(b"connection:")), b"Connection: close"]
         asked = b"\r\n".join(lines) + end + rest
         if fault is Fault.REFUSED:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tuneproof.explain.parse.capture.records import Endpoint
 
 _ASKED_FOR: Final = 2
-# The round trip if the capture has no handshake.
+# The round trip of a connection if the capture lacks its handshake.
 _ROUND_TRIP_NS: Final = 3_000_000
 _HALF: Final = 2**31
 
@@ -38,7 +38,7 @@ class _Sent:
         return any(low <= start and end <= high for low, high in self.spans)
 
     def overtaken_since_ns(self, frame: Frame) -> int:
-        """Return the capture time of the first frame after this position."""
+        """Return when the first frame with later bytes was captured; the time of this frame if there is none."""
         start, _ = self._span(frame)
         return next((time_ns for first, time_ns in self.firsts if first > start), frame.time_ns)
 

@@ -1,7 +1,7 @@
 """``python -m tests.lab.sigkill [TIMES] [SEED]`` kills pytest at random instants, and checks that nothing is left.
 
-The instants are distributed evenly over the shortest run, from the interpreter's start to the end of clean-up. The runs
-do not measure times, and use a separate lock, so they do not wait for other runs on the engine.
+The instants are uniformly distributed over the shortest run, from the interpreter's start to the end of clean-up. The
+runs do not measure times, and use a separate lock, so they do not wait for other runs on the engine.
 """
 
 import random

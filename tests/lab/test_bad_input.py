@@ -1,4 +1,4 @@
-"""Problems outside the project lead to a clear message, and runs end with an exit status other than 0."""
+"""Problems outside the project give a clear message; a run that cannot continue ends with a status other than 0."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_a_run_survives_or_reports_an_engine_that_stops(
         assert measures_beyond(child, 2, results=tmp_path / "results"), child.stdout.read()
         proxy.stop()
         if comes_back:
-            # The lease ends with its connection, as it would with a real engine.
+            # The lease ends with its connection, as it would if the engine itself stopped.
             wait_until(lambda: not leases_held(engine, child.pid), within_s=GONE_WITHIN_S)
             proxy.start()
         output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)

@@ -143,7 +143,7 @@ def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_sessi
 
 
 @pytest.mark.slow
-def test_with_a_route_to_the_outside_foreign_files_run_only_with_trust(
+def test_foreign_files_run_only_with_trust_if_the_host_answers(
     images: BuiltImages,
     lab_session: Session,
     place_cpus: PlaceCpus,

@@ -62,7 +62,7 @@ _EVENTS: Final = "events { worker_connections 64; }"
 _LOOP: Final = """http { resolver 127.0.0.1 valid=1s; server { listen 8080;
     location / { proxy_pass http://app:3000; }
     location /loop { set $to 127.0.0.1; proxy_pass http://$to:8080; } } }"""
-# The stand-in responds with 4 GiB, which no client reads.
+# The stand-in responds with 4 GiB, which no client reads to the end.
 _ENDLESS: Final = """http { proxy_max_temp_file_size 102400m; server { listen 8080;
     location / { proxy_set_header X-Tuneproof-Bytes 4294967296; proxy_pass http://app:3000; } } }"""
 
@@ -96,7 +96,7 @@ class Hostile:
 CASES: Final = {
     "50,000 workers": Hostile(text=f"worker_processes 50000; {_EVENTS} {_SERVER}", ends_with="more than 256 workers"),
     "endless temporary files": Hostile(text=f"{_EVENTS} {_ENDLESS}", ends_with="disk lost 2 GiB"),
-    "a loop of names": Hostile(text=f"{_EVENTS} {_LOOP}", ends_with="", script=asks_the_loop),
+    "a proxy loop": Hostile(text=f"{_EVENTS} {_LOOP}", ends_with="", script=asks_the_loop),
     "a module that forks": Hostile(
         text=f"load_module {_MODULE}; {_EVENTS} {_SERVER}", ends_with="more than 512 processes", module=_FORKS
     ),
@@ -173,7 +173,7 @@ def test_a_hostile_configuration_ends_only_its_own_check(
     nginx: str,
     tmp_path: Path,
 ) -> None:
-    """The check ends with one error or completes, the claim in the other lab holds, and no limit is exceeded."""
+    """The check ends with one error or completes, the other lab's claim holds, and limits are exceeded only slightly."""
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}

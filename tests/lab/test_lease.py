@@ -1,4 +1,4 @@
-"""A session's lease, from which the engine notices that the session's process has ended."""
+"""A session's lease: a container that exits once the session's process has ended."""
 
 import subprocess
 import sys

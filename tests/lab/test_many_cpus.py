@@ -23,7 +23,7 @@ CPUS_ALLOWED: Final = (
 
 
 @pytest.mark.slow  # tests/unit/catalogue/test_many_cpus.py tests the arms, and test_isolation.py a container's CPUs
-def test_each_worker_has_its_cpu_and_gets_load(lab_session: Session, images: BuiltImages, nginx: str) -> None:
+def test_workers_run_on_their_arms_cpus_without_failures(lab_session: Session, images: BuiltImages, nginx: str) -> None:
     """Workers are pinned if the arm requires it, and otherwise run anywhere; every arm can be measured."""
     scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))
     built = images.of_bench(nginx)

@@ -70,7 +70,7 @@ def asked(
         return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
 
-@pytest.mark.slow  # The whole run below covers the usual case, and test_containment.py covers a unix socket.
+@pytest.mark.slow  # The complete run below covers the usual case, and test_containment.py covers a unix socket.
 @pytest.mark.parametrize("name", [*STARTED, *SURROUNDINGS])
 def test_a_configuration_starts_and_behaves_as_audit_predicts(
     name: str,
@@ -80,7 +80,7 @@ def test_a_configuration_starts_and_behaves_as_audit_predicts(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """A stand-in answers every request. Requests share connections if audit predicts "yes", and do not with "no"."""
+    """A stand-in answers every request. Requests share connections if audit predicts "yes", but not if "no"."""
     named = first_file({**CASES, **SURROUNDINGS}[name], tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}

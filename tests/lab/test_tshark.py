@@ -168,7 +168,7 @@ def test_quic_connections_retries_and_version_negotiations_equal_tsharks(tshark:
 
 
 def test_the_captures_contain_every_kind_of_frame(read_by_tshark: Mapping[str, list[Frame]]) -> None:
-    """Without any frame of a kind, the comparisons above would pass, too."""
+    """Otherwise, some comparisons above would pass without comparing any frame."""
     found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
     assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))
     assert all(found[kind] for kind in ("zero_window", "zero_window_probe", "keep_alive"))

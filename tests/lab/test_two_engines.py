@@ -27,7 +27,7 @@ _CLAIMS = ("rate_limit_breaks_pages", "ssl_on_starts", "cache_lock_protects_new_
 
 @pytest.fixture(name="second")
 def second_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
-    """A client of an engine without images, which ends with the test."""
+    """A client of a second engine, which has no images at first and ends with the test."""
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         pytest.skip("a second engine needs root and an installed dockerd")
     socket = tmp_path / "engine.sock"

@@ -85,7 +85,7 @@ def attaches() -> None:
 
 
 def test_the_loaded_worker_reads_over_100_times_as_much_per_iteration(stage: Stage) -> None:
-    """Neighbours do not change the bytes, unlike the length of iterations."""
+    """Neighbours change the length of iterations, but not the bytes."""
 
     def load() -> None:
         for _ in range(2):
@@ -112,14 +112,14 @@ def test_no_stall_is_reported_for_a_healthy_nginx(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
-    """They agree within 2 %. The limit on watch's own cost is so high that watch does not sample."""
+    """They agree within 2 %. Without a limit on its own cost, watch does not sample."""
     bytes_agree(stage)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
 def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: int) -> None:
-    """The recording has the right worker and the length of its stop, and no stall."""
+    """The recording contains the right worker and the length of its stop, and no stall."""
     pid = pids(stage)[1]
 
     times_s: list[float] = []

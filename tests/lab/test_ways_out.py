@@ -78,7 +78,7 @@ def test_only_containers_of_the_same_lab_answer(images: BuiltImages, lab_session
         lab.start([client(images)])
         gateways = lab.gateways()
         assert gateways
-        # This check comes first: the engine gives up on a name after four seconds, and removes no container before.
+        # This check comes first: the engine gives up on a name after four seconds, and removes no container until then.
         assert ways_out(lab["client"], gateways) == []
         other.start([client(images)])
         lab.start([serving("beside", images, _SERVES)])

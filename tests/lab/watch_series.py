@@ -165,7 +165,7 @@ SERIES: Final[Mapping[str, tuple[Callable[[Stage], object], int]]] = {
     "cost-of-calls": (partial(cost, levels=FINE), 10),
     "idle": (idle, 1),
 }
-"""The series, and how often each one runs."""
+"""The series, and how often each one runs by default."""
 
 
 def _say(text: str) -> None:

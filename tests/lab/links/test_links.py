@@ -186,7 +186,7 @@ def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, ima
         assert way.delay_ms <= answers[1]["times_ms"][direction] <= way.delay_ms + 1.0
 
 
-@pytest.mark.slow  # The result changes only with the constants of impairments.py and the kernel of the wire.
+@pytest.mark.slow  # The result depends only on the constants of impairments.py and the kernel of the wire.
 def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, images: BuiltImages, wire: str) -> None:
     """A wire needs free memory: without memory for a single frame, its driver stops passing frames."""
     logging_owner = wire_owner(images, init="memory")
@@ -293,7 +293,7 @@ def during_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, Cal
 def test_without_a_tun_device_there_is_no_wire_and_the_error_names_the_device(
     lab_session: Session, images: BuiltImages
 ) -> None:
-    """The engine itself refuses a container without the device."""
+    """The engine itself refuses a container that requests a missing device."""
     missing = "/dev/net/no-such-tun"
     impossible = why_impossible(lab_session, images.roles["netadmin"], tun=missing)
     assert missing in impossible[WIRE]

@@ -34,8 +34,8 @@ def links(path_lab: Callable[[str], ShapedLinks], shaper: Callable[[], str]) -> 
     return path_lab(shaper())
 
 
-# Only this profile has duplicates, reordering and wrong bits. The other profiles consist of delays, losses and rates,
-# which the test of wrong links measures as well, and every run on a shaped link before its first trial.
+# Only this profile has duplicates, reordering and wrong bits. The other profiles consist of delays, losses and rates;
+# the test of wrong links measures these, too, and so does every run on a shaped link before its first trial.
 QUICK = frozenset({"unruly"})
 
 
@@ -121,7 +121,7 @@ WRONG = {
 # deviations apart.
 FEW: Final = replace(PLAN, packets=500)
 FOR_SHARES: Final = replace(PLAN, packets=2500)
-# These are wrong by the same factor in the other direction.
+# These are other cases with the two values exchanged.
 MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
 
 

@@ -26,7 +26,7 @@ _POWER_OFF: Final = 0x4321FEDC
 
 
 def tried(wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Return the settings that were read back, and the shortest time of 20 frames each way: a busy host delays some."""
+    """Return why shaping is impossible, the settings read back, and the shortest of 20 frames' times each way."""
     from netadmin import native  # noqa: PLC0415 - netlink needs /proc and the modules
     from netadmin.rtnetlink import IPRoute  # noqa: PLC0415
 
