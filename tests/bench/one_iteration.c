@@ -1,4 +1,4 @@
-/* Prints the CPU time in ns of one iteration of a small event loop, which sends a byte, waits for it, and reads it. */
+/* Prints the mean CPU time in ns of an iteration of a small event loop, which sends a byte, waits for it, and reads it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>

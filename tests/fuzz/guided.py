@@ -1,8 +1,8 @@
 """``python -m tests.fuzz.guided``: libFuzzer (atheris) mutates inputs that reach new code.
 
-It begins with the seeds of ``python -m tests.fuzz``, and for parsers of captures with those in tests/captures. Each
-parser runs in a separate process, since libFuzzer ends its process. Failing inputs are written to a folder; ``--only
-FILE`` repeats one of them.
+It begins with the seeds of ``python -m tests.fuzz``; pcap, pcapng and explain also get the files in tests/captures.
+Each parser runs in a separate process, since libFuzzer ends its process. Failing inputs are written to a folder;
+``--only FILE`` repeats one of them.
 """
 
 import argparse

@@ -130,7 +130,7 @@ def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
 
 
 def _counter_delta(content: bytes) -> None:
-    """Read one text with all readers, and subtract each reading from the next one, also of another source."""
+    """Read one text with all readers, and subtract each reading from the next, even if their sources differ."""
     found: list[CounterSnapshot] = []
     refusals: list[MalformedEvidenceError] = []
     for parse in (proc_net.snapshots, nstat.snapshots, netstat_s.snapshots, _softnet):
@@ -204,7 +204,7 @@ def _explain(content: bytes) -> None:
         try:
             explanation = explain(sources)
         except MalformedEvidenceError as error:
-            # An error is reported with the file's name, and the other files are still read.
+            # explain must report an error with the file's name, and still read the other files.
             raise ContradictionError("not explained") from error
     for found in explanation.found:
         check_figures(found.figures)

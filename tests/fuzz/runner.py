@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """An input that was neither parsed nor rejected."""
+    """An input that was neither parsed nor rejected as it should be."""
 
     number: int  # the input's number, which reproduces it together with the seed
     content: bytes
@@ -52,7 +52,7 @@ class Tally:
     name: str
     parsed: int = 0
     rejected: int = 0  # inputs rejected with MalformedEvidenceError
-    failures: Counter[str] = field(default_factory=Counter)  # other exceptions, by type and line
+    failures: Counter[str] = field(default_factory=Counter)  # other errors, or errors without a place; by type and line
     kept: list[Failure] = field(default_factory=list)  # the first three failures of each kind
 
     def fail(self, number: int, content: bytes, error: BaseException) -> None:

@@ -74,7 +74,7 @@ PARTS: Final = {
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
 # The time limit for a fault with an endless loop, as a multiple of the time without a fault.
 _PATIENCE: Final = 10
-# The number of tests that run before all others.
+# How many of the tests that found the latest faults run before all others.
 _LATEST: Final = 8
 
 
