@@ -311,7 +311,7 @@ def seen(*parts: Any) -> EvidenceSet:
 
 
 def healthy_evidence() -> EvidenceSet:
-    """Return evidence from a busy host with nothing wrong, except error logs and recordings of event loops."""
+    """Return every kind of evidence except error logs and event loops, from a busy host with nothing wrong."""
     return seen(
         replace(legs(), quic=(quic(),)),
         log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02)))),

@@ -1,4 +1,4 @@
-"""Lines in the formats that nginx and its users write."""
+"""Log lines in two usual formats, and a configuration with formats and logs of its own."""
 
 from textwrap import dedent
 

@@ -1,4 +1,4 @@
-"""Records of stall trials, in the library's form, with figures from a test."""
+"""Records of stall trials with figures from a test."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Canned observations for each claim: with its effect, slightly beyond its threshold, and without it."""
+"""Canned observations for each claim: some with its effect, just beyond its threshold, and some without it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final

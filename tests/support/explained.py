@@ -23,6 +23,6 @@ def explained(
 
 
 def figure(found: Found, name: str) -> float | str | None:
-    """Return the value of the only figure that has this name, or has it in brackets at the end of its name."""
+    """Return the value of the only figure that has this name, alone or in brackets in a longer name."""
     (value,) = [figure.value for figure in found.figures if name == figure.name or f"({name})" in figure.name]
     return value

@@ -102,7 +102,7 @@ def arm(name: str, *, subject: Subject = SUBJECT) -> Arm[StallObservation]:
 def claim(
     name: str, *arms: str, control: Claim[StallObservation] | None = None, **changes: Any
 ) -> Claim[StallObservation]:
-    """Claim that the loaded worker's median lag is more than 5 times the idle one's, in the first arm."""
+    """Return the claim that, in the first arm, the loaded worker's median lag exceeds 5 times the idle worker's."""
     fields: dict[str, Any] = {
         "name": name,
         "sentence": f"{name} is so",

@@ -33,7 +33,7 @@ class Program(Joined):
         self.alive = True  # whether its wire is alive
         self.obeys = True  # whether its link does what was set; otherwise the link leaves all packets alone
         self.hangs = 0  # in how many of the next measurements its link passes nothing
-        self.carries_mbit = float("inf")  # the rate that the host can carry, in both directions
+        self.carries_mbit = float("inf")  # the rate that the host can carry in each direction
         self.link = LinkProfile()
         self.ahead_us = 0  # how far the clock at the other end of its link is ahead
 

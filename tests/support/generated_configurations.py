@@ -1,4 +1,4 @@
-"""Random configurations from a seed, with lines that rules and patches concern, in every block that may have them."""
+"""Random configurations from a seed, with lines that rules and patches are about, in the blocks that may have them."""
 
 import random
 from collections.abc import Sequence

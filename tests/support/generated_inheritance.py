@@ -19,7 +19,7 @@ Lines = Callable[[random.Random, int], Sequence[str]]
 
 
 def _some(template: str, most: int = 1) -> Lines:
-    """Return a function for up to this many lines; in each, a unique number replaces N, and one of five letters A."""
+    """Return a function for up to this many lines; in each, a unique number replaces N, and a to e replace A."""
 
     def lines(rng: random.Random, number: int) -> list[str]:
         count = rng.randint(1, most)

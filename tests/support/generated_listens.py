@@ -12,7 +12,7 @@ FIRST_PORT: Final = 20000
 PORTS: Final = 4
 """The number of ports that belong to each set alone, so that many nginx can run side by side."""
 HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "::1")
-"""Addresses of the machine that a client connects to."""
+"""The machine's addresses to which a client connects."""
 _ADDRESSES: Final = (
     "PORT", "PORT", "*:PORT", "0.0.0.0:PORT", "127.0.0.1:PORT", "127.0.0.1:PORT", "127.0.0.2:PORT", "[::]:PORT",
     "[::]:PORT", "[::1]:PORT", "[0:0::1]:PORT", "unix:/tmp/listens/NUMBER.sock", "PORT-NEXT", "127.0.0.1:PORT-NEXT",

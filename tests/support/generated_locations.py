@@ -189,7 +189,7 @@ class _Server:
                 yield "recursive_error_pages on;"
 
     def targets(self, count: int) -> Iterator[str]:
-        """Yield request targets: names of its locations, changed a little."""
+        """Yield request targets: most are names of its locations, with or without small changes."""
         rng = self._rng
         for _ in range(count):
             name = rng.choice(self._names) if rng.random() < 0.85 else ""

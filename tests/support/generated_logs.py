@@ -158,7 +158,7 @@ class _Log:
     def _upstreams_of(self, number: int, upstreams: Sequence[_Upstream]) -> Sequence[_Upstream]:
         if not self._has("an upstream for each worker"):
             return upstreams
-        # Nine in ten requests go to one server.
+        # More than nine in ten requests go to one server.
         return [*[upstreams[number % len(upstreams)]] * 9 * len(upstreams), *upstreams]
 
     def entries(self) -> Iterator[_Entry]:

@@ -61,7 +61,7 @@ def joined(interface: type[T], program: object) -> T:
 
 
 def differences(interface: type, program: object) -> list[str]:
-    """Return the functions with other argument names than the Protocol's; arguments are sent by name."""
+    """Return the functions with argument names that differ from the Protocol's; arguments are sent by name."""
     functions = inspect.getmembers(interface, lambda each: inspect.isfunction(each) and each.__name__[0] != "_")
     return [
         name

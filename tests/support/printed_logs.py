@@ -52,7 +52,7 @@ PRINTED: Final[dict[str, Callable[[str], str]]] = {
     "Fluentd": lambda line: f"2026-11-26 09:00:01.0 +0000 kubernetes.web: {json.dumps({'log': line + chr(10)})}",
     "Heroku": lambda line: f"2026-11-26T09:00:01.000000+00:00 app[web.1]: {line}",
     "stern": lambda line: f"web-5c9d-abcde nginx {line}",
-    "grep of a rotated and packed log": lambda line: f"/var/log/nginx/error.log.2.gz:{line}",
+    "zgrep of a rotated and compressed log": lambda line: f"/var/log/nginx/error.log.2.gz:{line}",
     "grep of a panel's log": lambda line: f"/var/www/vhosts/system/shop/logs/proxy_error_log:{line}",
     "a web page's source": html.escape,
     "a blog": lambda line: line.replace(' "', " \u201c").replace('"', "\u201d"),

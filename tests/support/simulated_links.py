@@ -29,7 +29,7 @@ Times = NDArray[np.float64]
 
 
 class Gaps:
-    """Gaps in which the host's CPU is busy otherwise, of log-normal length, with exponential times in between.
+    """Gaps in which the host's CPU does other work: their lengths are log-normal, the times between them exponential.
 
     share: of the time that is lost. median_ms: a gap's median length.
     """

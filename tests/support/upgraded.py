@@ -15,7 +15,7 @@ def changes(http: str, old: str = "1.18", new: str = "1.30") -> Upgrade:
 
 
 def of(found: Upgrade, effect: Effect) -> list[tuple[str, int, str]]:
-    """Return the effects, with their places and versions."""
+    """Return the text, line and version of each difference with this effect."""
     return [(one.what, one.at.line, one.since) for one in found.differences if one.effect is effect]
 
 

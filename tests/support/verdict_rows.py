@@ -35,7 +35,7 @@ def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet
 
 
 def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
-    """Return an error log with this many messages of one kind, and each upstream in as many of them."""
+    """Return an error log with this many messages about one event, and with as many for each of these upstreams."""
     at = datetime(2026, 11, 22, tzinfo=UTC)
     return ErrorLog(
         messages=number,
