@@ -2,7 +2,7 @@
 
 A claim with changed declared data is registered as of today; earlier measurements are no longer shown with it. If it
 still decides the same, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the date, and git
-records who decided that. If only code has changed, only its author can tell: raise the claim's revision in
+records who decided that. If only code has changed, its author must decide: raise the claim's revision in
 ``tuneproof/catalogue/revisions.toml`` if the code does something else, or use ``--same``.
 """
 

@@ -1,7 +1,7 @@
 """``python -m tools.diagnoses RESULTS``: diagnoses recorded evidence, complete and in part.
 
 RESULTS is the results folder of ``./lab run -k diagnosis``. Each trial has a set of evidence from each place of
-capture, which is diagnosed with all its files, and then without each of them.
+capture, which is diagnosed with all its files, and then without each of them in turn.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def counted(diagnosed: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | in
 
 
 def table(diagnosed: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the counts as lines, then the causes that were wrong, or not found although the set was complete."""
+    """Yield the counts as lines, then the sets with a wrong diagnosis, and the complete sets without any."""
     yield f"{'built':24}{'captured':18}{'':16}" + "".join(f"{name:>9}" for name in OUTCOMES)
     for row in counted(diagnosed):
         kind = "whole" if row["whole"] else "a file missing"

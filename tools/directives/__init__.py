@@ -1,1 +1,1 @@
-"""Creates the table of nginx's directives, tuneproof/conf/directives.tsv, from nginx's sources."""
+"""Creates the tables of nginx's directives and variables in tuneproof/conf from nginx's sources and documentation."""

@@ -48,7 +48,7 @@ class Repository:
         return _DOCUMENTED.findall(found)
 
     def documented_variables(self, kind: str) -> list[str]:
-        """Return the variables described on its pages about the modules for http or stream."""
+        """Return the variables described on nginx.org's pages about the modules for http or stream."""
         return _VARIABLE.findall(self._git("grep", "-h", 'id="var_', "HEAD", "--", f"xml/en/docs/{kind}"))
 
     def text(self, blob: str) -> str:

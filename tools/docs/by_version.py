@@ -12,7 +12,7 @@ from tuneproof.wording import as_numbers, format_number
 def counted_table(results: Results, wanted: str) -> str:
     """Return metrics of all variants in a scenario that have them, by version of nginx where versions differ.
 
-    KeyError: No variant in the scenario has such a metric.
+    KeyError: No variant in the scenario has one of the metrics.
     """
     scenario, _, metrics = (part.strip() for part in wanted.partition(":"))
     names = [name.strip() for name in metrics.split(",")]

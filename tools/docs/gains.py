@@ -1,4 +1,4 @@
-"""Parts of pages from other files in docs/ than the results: a run on a user's own files, counts, error rates."""
+"""Parts of pages from files in docs/ other than results.json: a run on a user's own files, counts, error rates."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def gains_text(_results: Results, wanted: str) -> str:
 
 
 def gains_of(own: Results, *, only_first: bool = False) -> str:
-    """Return the changes with their gains on a user's own files; only the gains if asked."""
+    """Return the changes with their gains on a user's own files; with ``only_first``, without their patches."""
     text = render_own(own.cells)
     if not only_first:
         text = "\n\n".join([text, *(f"{gain.file}\n{gain.remedy.patch.rstrip()}" for gain in changes_of(own.cells))])

@@ -27,13 +27,13 @@ class Generator:
     licence: str
     source: str  # its web address
     targets: str  # the version of nginx that it bundles or writes for; empty if it names none
-    rendered: str  # with which of its options
+    rendered: str  # the options with which it was run
     left_out: tuple[str, ...]
     conf: Mapping[str, Any]
 
     @property
     def nginx(self) -> str:
-        """The version to audit for: the lab's newest that is not newer than the generator's own."""
+        """The version to audit for: the lab's newest stable version that is not newer than ``targets``."""
         known = [version for version in STABLE_VERSIONS if as_numbers(version) <= as_numbers(self.targets or version)]
         return known[-1]
 

@@ -1,4 +1,4 @@
-"""The facts about each line of a configuration: tested here, nginx's default, or not tested yet."""
+"""The facts about each line of a configuration: tested here, nginx's default, the site's own, or not tested yet."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -126,7 +126,7 @@ def is_in(text: str, formats: Iterable[str]) -> bool:
 
 
 def missing(known: Iterable[Written]) -> Iterator[Written]:
-    """Yield the messages at level error and above that have neither a row nor a reason in unmet.toml."""
+    """Yield the messages of JUDGED sources that may be serious and have neither a row nor a reason in unmet.toml."""
     rows = list(messages().values())
     for message in known:
         if message.level not in {*SERIOUS, VARIES} or not message.file.startswith(JUDGED) or is_empty(message):

@@ -12,7 +12,7 @@ from typing import Final
 ROOMS: Final = ("http", "event", "core", "os", "stream", "mail")
 """The folders in src/ that contain nginx's code."""
 JUDGED: Final = ("http/", "event/")
-"""Each message in these must have a row or a reason; the others are about systems without memory or files."""
+"""Each message in these that may be serious must have a row or a reason."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")
 """Levels that are logged by default."""
 _CALL: Final = re.compile(

@@ -1,1 +1,1 @@
-"""The site: the part of Tuneproof that runs in a browser."""
+"""The site: the pages of docs/, and the audit that runs in a browser."""

@@ -13,7 +13,7 @@ from mkdocs.structure.files import File
 from tools.site.verdicts import page_of
 
 INDEX: Final = "README.md"
-# HTML, since MkDocs checks only its own pages; python -m tools.site writes this one.
+# HTML, since MkDocs checks links in Markdown, and python -m tools.site writes audit-in-browser/ later.
 _MORE: Final = (
     '<a href="audit-in-browser/">Audit a configuration in your browser</a>: it is sent nowhere. '
     '<a href="by-machine/">Verdicts by version and machine</a>'
