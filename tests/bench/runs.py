@@ -34,7 +34,7 @@ class Ran:
 
     @property
     def line(self) -> str:
-        """Return a line with a command's durations; after a run, also its decided claims, lost CPU time and peak memory."""
+        """Return a line with a command's durations; after a run, also decided claims, lost CPU time and memory."""
         parts = [f"{self.wall_s:.1f} s"]
         if self.first_verdict_s is not None:
             parts.append(f"first verdict after {self.first_verdict_s:.1f} s")

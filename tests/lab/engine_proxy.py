@@ -14,7 +14,7 @@ from tuneproof.lab.engine.lock import NAME
 
 
 class EngineProxy:
-    """Forwards connections to the engine until it is stopped; then it refuses them, as if the engine had died.
+    """Forwards connections to the engine until the proxy is stopped; then refuses them, as if the engine had died.
 
     path: the Unix socket to listen on; None to listen on a free TCP port of the loopback address.
     """

@@ -107,7 +107,7 @@ class Resources:
 
 
 class RealEngine:
-    """The engine, in the form of tests/support/engine_contract.py."""
+    """The real engine, with the functions that tests/support/engine_contract.py needs."""
 
     def __init__(self, resources: Resources, base: str) -> None:
         self._resources = resources

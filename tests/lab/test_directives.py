@@ -38,7 +38,7 @@ NOT_IN_MAINLINE: Final = frozenset(
 )
 # Debian's security updates added these directives to older versions; the table describes nginx's own releases.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers"})
-# Modules that Debian packages separately; without them, nginx does not know their directives.
+# Modules that Debian packages separately; without them, nginx rejects their directives.
 APART: Final = ("stream", "mail", "http_geoip", "http_image_filter", "http_perl", "http_xslt_filter", "stream_geoip")
 _WITHIN: Final = {
     "main": "%s",

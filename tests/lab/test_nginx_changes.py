@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 # Debian packages these blocks' modules separately, and the image lacks them.
 ABSENT: Final = frozenset({"stream", "mail"})
 _UPSTREAM: Final = "upstream u { server 127.0.0.1; %s }"
-# For each parameter, a line that nginx rejects with one of the messages in _LACKING if it does not know the parameter.
+# For each parameter, a line that nginx rejects with one of the messages in _LACKING if it lacks the parameter.
 SAMPLES: Final[Mapping[tuple[str, str], str]] = {
     **{
         (f"{kind}_cache_path", "min_free="): f"{kind}_cache_path /tmp/{kind} keys_zone={kind}:1m min_free=1m;"
@@ -175,7 +175,7 @@ def test_variables_are_known_since_the_version_in_the_table(
 def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """Older versions do not know new parameters; nginx reports removed, ignored and deprecated lines itself."""
+    """Older versions reject new parameters; nginx reports removed, ignored and deprecated lines itself."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()

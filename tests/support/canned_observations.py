@@ -110,7 +110,7 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
 def turning(
     observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0, turn_wall_ms: float = 100.0
 ) -> StallObservation:
-    """Return a trial in which all iterations of the loaded worker have this size and duration; the other one is idle."""
+    """Return a trial in which each iteration of the loaded worker has this size and duration; the other one idles."""
     loaded, idle = observation.workers
     turns = canned_turns.alike(
         loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms, turn_wall_ms=turn_wall_ms

@@ -49,7 +49,7 @@ def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Sce
 
     Args:
         scenario: The scenario.
-        stand_ins: By name of an arm, the name of the arm in its place.
+        stand_ins: For each replaced arm, the name of the arm that runs in its place.
 
     Raises ValueError: The scenario has no arm with one of these names.
     """

@@ -32,7 +32,7 @@ OUTCOMES: Final = ("right", "nothing", "wrong")
 class Set:
     """A set of evidence from one trial and place."""
 
-    arm: str  # the cause that the trial built
+    arm: str  # the cause that the trial created
     view: str  # where the traffic was captured
     missing: str  # the file left out; empty for none
     folder: Path  # the trial's folder

@@ -1,4 +1,4 @@
-"""The parts of a result that all tables on the pages show alike."""
+"""The parts of a result that all tables on the pages show in the same way."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence

@@ -13,7 +13,7 @@ from tuneproof.wording import as_numbers, format_number
 
 MAJORITY: Final = 0.5
 CONTROL: Final = "(A/A control)"
-"""How the sentences of A/A controls end (tuneproof/catalogue/aa_control.py), which few readers need."""
+"""The end of the sentences of A/A controls (tuneproof/catalogue/aa_control.py); few readers need these claims."""
 
 
 def verdict_table(results: Results, wanted: str) -> str:
@@ -106,9 +106,9 @@ def _span(versions: Sequence[str]) -> str:
 def _measured(cell: Cell) -> str:
     """Return the measured values.
 
-    A share of trials does not need a name, since the claim's sentence says what they show; neither do two variants if
-    the figures of both are shown. If a majority decides, the interval of "5 of 5" is left out, since it is always the
-    same (docs/verdicts.md has it).
+    A share of trials needs no name, since the claim's sentence states what they show; two variants need none if the
+    figures of both are shown. If a majority decides, the interval of "5 of 5" or "0 of 5" is left out, since it is
+    always the same (docs/verdicts.md has it).
     """
     effect = cell.effect
     if effect is None:

@@ -1,1 +1,1 @@
-"""Shaped links, measured in one lab."""
+"""Shaped links, measured in one lab for each shaper."""
