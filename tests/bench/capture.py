@@ -1,7 +1,7 @@
 """Compares the cost of analysing a capture with tshark's, on a million packets that the lab has recorded.
 
 Both programs run in turn in one container, on one CPU, from process start to exit; CPU time stays valid if the machine
-has other work, too. tshark uses its fastest way to the same figures, ``-q -z io,stat``: counts of retransmitted and
+has other work, too. tshark gets the same figures in its fastest way, ``-q -z io,stat``: counts of retransmitted and
 overtaken segments, closed windows and RSTs, and the mean handshake and HTTP response times. The project's summary
 contains these figures and many more: by service, with percentiles, the worst connections, and the times for which nginx
 held requests. ``-T fields``, which prints the figures of each packet, runs once for comparison.

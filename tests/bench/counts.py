@@ -1,8 +1,8 @@
 """``python -m tests.bench.counts OLD NEW``: compares the verdicts and the counts of two runs.
 
 Use it to check parallel runs: compare a run with ``--jobs 1`` and one without, with the same seed. Times are not
-compared, and numbers within 1 % of each other are equal, since memory comes in pages. Some figures, such as the bytes
-in temporary files, differ in any two runs; to find them, compare two runs of the same kind first.
+compared, and numbers within 1 % of each other count as equal, since memory comes in pages. Some figures, such as the
+bytes in temporary files, differ in any two runs; to find them, compare two runs of the same kind first.
 """
 
 import math

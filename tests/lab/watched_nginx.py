@@ -249,7 +249,7 @@ print(*workers)
 
 @contextmanager
 def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) -> Iterator[Callable[[], list[int]]]:
-    """Request a file repeatedly from the container's network namespace, since nginx cannot be reached from elsewhere.
+    """Request a file repeatedly from the container's network namespace, since this host cannot reach nginx.
 
     Yields a function that ends the requests and returns the last worker of each connection.
     """

@@ -202,7 +202,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "connection_capacity/million_idle_connections_fit": ([held(1000, 254_000)], [held(1000, 256_000)]),
     "tuned_nginx/recipe_ends_dropped_syns": (
-        # 51 of 10 051 SYNs are dropped: those of 10 000 requests, and the dropped ones.
+        # 51 of 10 051 SYNs are dropped; the others belong to the 10 000 requests.
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
