@@ -173,7 +173,7 @@ def test_a_hostile_configuration_ends_only_its_own_check(
     nginx: str,
     tmp_path: Path,
 ) -> None:
-    """The check ends with one error or completes, the other lab's claim holds, and limits are exceeded only slightly."""
+    """The check ends with one error or completes, the other lab's claim holds, and limits are hardly exceeded."""
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}
