@@ -27,7 +27,7 @@ class Generator:
     licence: str
     source: str  # its web address
     targets: str  # the version of nginx that it bundles or writes for; empty if it names none
-    rendered: str  # the options with which it was run
+    rendered: str  # what was rendered, and with which options
     left_out: tuple[str, ...]
     conf: Mapping[str, Any]
 
