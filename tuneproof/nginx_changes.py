@@ -2,7 +2,7 @@
 
 Directives and their defaults come from :mod:`tuneproof.conf.directives`. The rows here add parameters, behaviour,
 and what a change means for users. They come from nginx's own CHANGES (https://nginx.org/en/CHANGES), checked against
-the sources of both versions; the lab tests on its versions what is visible from outside.
+the sources of both versions; on its versions, the lab tests the changes that are visible from outside.
 """
 
 import re
@@ -18,7 +18,7 @@ from tuneproof.wording import as_numbers
 STABLE_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
 """The versions in four Debian suites, the oldest first."""
 LAB_VERSIONS: Final = (*STABLE_VERSIONS, "1.31")
-"""And mainline."""
+"""The stable versions and mainline."""
 # Debian's changelogs for nginx 1.18.0 and 1.22.1.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers", "xml_external_entities"})
 """Directives added by security fixes, which distributions also apply to packages of older versions."""
@@ -143,7 +143,7 @@ _BY_HAND: Final = (
         args=r".*\bhttp2\b.*",
     ),
     *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),
-    # Limits that did not exist before.
+    # A limit that did not exist before.
     Change(
         version="1.19.10",
         kind=Kind.DEFAULT,
@@ -337,7 +337,7 @@ def _with_words(change: Change) -> Change:
 
 
 def _in_order(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield changes by version, without those in one block that another change covers."""
+    """Yield changes by version; a change for any block replaces the same change for one block."""
     found = {(one.version, one.kind, one.directive, one.parameter, one.args, one.block): one for one in changes}
     for (*rest, block), change in sorted(found.items(), key=lambda item: item[1].numbers):
         if not block or (*rest, "") not in found:

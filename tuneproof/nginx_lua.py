@@ -1,4 +1,4 @@
-"""Finds the Lua code in a configuration, since its quotes, braces and comments are not nginx's, and leaves it out."""
+"""Finds the Lua code in a configuration, since its quotes, braces and comments are not nginx's, and blanks it out."""
 
 import re
 from typing import Final
@@ -33,7 +33,7 @@ def without_lua(text: str) -> str:
 
 
 def end_of_block(text: str, at: int) -> int | None:
-    """Return the position of the brace that closes a Lua block, from where its content starts; None if none does."""
+    """Return the position of a Lua block's closing brace; None if it has none. ``at``: the start of its content."""
     depth = 1
     while found := _LUA.search(text, at):
         at = found.end()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tuneproof.errors import BadInputError
 
 MOST_BYTES: Final = 32 << 20
-"""Four times the size of results for all claims on all versions."""
+"""More than four times the size of results for all claims on all versions."""
 _MOST_VALUES: Final = 1_000_000
 _DEEPEST: Final = 100
 
@@ -31,7 +31,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(text: str, *, refuse: Callable[[str], Any] | None = None) -> Any:
-    """Return the value of a JSON text; it must not take much more memory than the text.
+    """Return the value of a JSON text; limits on the number of values and their nesting bound its memory.
 
     ``refuse``: called for NaN and the infinities, which are not JSON (default: they are read). Raises ValueError: The
     text is not JSON (json.JSONDecodeError), or has too many values. RecursionError: It is nested too deeply.
@@ -57,10 +57,10 @@ def write_text(path: Path, text: str) -> None:
     BadInputError: The file cannot be written. A new file is removed; an old file keeps its content if the disk is full.
     """
     is_new = not os.path.lexists(path)
-    # A name on the command line may contain bytes that are invalid in any encoding; a patch repeats them.
+    # A name on the command line may contain bytes that are not UTF-8; a patch repeats them.
     content = text.encode("utf-8", errors="surrogateescape")
     try:
-        # The file is written in place: one renamed over the old one would lose owner, mode and links, and needs a
+        # The file is written in place: a new one renamed over it would lose its owner, mode and links, and would need a
         # writable folder.
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -25,7 +25,7 @@ _OLD_COMMAND: Final = re.compile(r"##(\[[A-Za-z-]+[ \]])")
 
 
 def format_number(value: float, *, digits: int = 3) -> str:
-    """Return a finite number, without an exponent from 0.0001 up to a million.
+    """Return a finite number; from 0.0001 to below a million, without an exponent.
 
     Args:
         value: The number.
@@ -46,7 +46,7 @@ def share(value: float) -> str:
 
 
 def size(value_bytes: float) -> str:
-    """Return a number of bytes in the largest unit, up to GiB, that leaves at least one."""
+    """Return a number of bytes in the largest unit, up to GiB, of which there is at least one."""
     scale, unit = next((found for found in _SIZES if abs(value_bytes) >= found[0]), (1, "B"))
     return f"{format_number(value_bytes / scale, digits=3 if scale > 1 else 4)} {unit}"
 
@@ -90,7 +90,7 @@ def without_escapes(text: str) -> str:
 
 
 def plain_quotes(text: str) -> str:
-    """Return text with plain quotes for those that web pages and editors put; unchanged if it has plain ones."""
+    """Return text with plain quotes for typographic ones and HTML entities; unchanged if it has a plain double quote."""
     if '"' in text:
         return text
     if "&quot;" in text or "&#" in text:
@@ -99,7 +99,7 @@ def plain_quotes(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return lines as plain text: whatever a terminal or GitHub's runner interprets is escaped, as in ``\x1b``.
+    r"""Return lines as plain text: anything that a terminal or GitHub's runner interprets is escaped, as in ``\x1b``.
 
     These are control characters, marks that change the writing direction, lone surrogates, and GitHub's commands, such
     as ``::error::``. Line ends and tabs stay.
@@ -125,11 +125,11 @@ MAINLINE_RELEASES: Final = {
     ".".join(map(str, release[:2])): release
     for release in ((1, 19, 10), (1, 21, 6), (1, 23, 4), (1, 25, 5), (1, 27, 5), (1, 29, 8), (1, 31, 3))
 }
-"""The last release of each mainline branch, since mainline releases differ, unlike stable ones; for 1.31, the lab's."""
+"""The last release of each mainline branch, since features differ within such a branch; for 1.31, the lab's release."""
 
 
 def as_numbers(version: str) -> tuple[int, ...]:
-    """Return a version such as "1.29.7" as comparable numbers; "1.29" and "1.31" mean a release from that branch.
+    """Return a version such as "1.29.7" as comparable numbers; "1.29" means its release in MAINLINE_RELEASES.
 
     Raises ValueError: It is not a version.
     """
