@@ -35,7 +35,7 @@ class Advised:
     price: str = ""  # what else the edits change
     breaks: bool = False  # whether requests fail or protection is lost; otherwise it costs something
     routine: bool = False  # whether it applies to nearly every configuration
-    source: str = ""  # nginx's documentation, if there is no claim
+    source: str = ""  # nginx's documentation or source code, if nothing was measured
     check: str = ""  # the command that shows the fact it depends on
     versions: tuple[str, ...] = ()  # the versions to which it applies, if not to all that were compared
 

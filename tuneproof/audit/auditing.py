@@ -99,7 +99,7 @@ def audit(
 
 
 def audit_source(source: Source, *, version: str | None = None) -> Audit:
-    """Audit an opened configuration for a version; by default for all lab versions that know its directives.
+    """Audit an opened configuration for a version; default: all stable versions that support it, or else mainline.
 
     Raises BadInputError: As for :func:`audit`.
     """
@@ -180,7 +180,7 @@ def version_of(written: str, *, option: str = "--nginx") -> str:
 
 
 def compatible(advice: Sequence[Advised]) -> list[Edit]:
-    """Return the edits of all advice, except those that conflict with edits of more urgent advice."""
+    """Return the edits of all advice, except advice that conflicts with more urgent advice in any edit."""
     replaced: dict[Statement, str] = {}
     edits: list[Edit] = []
     for advised in advice:

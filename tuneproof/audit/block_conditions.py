@@ -1,4 +1,4 @@
-"""Row conditions about blocks: lists that an inner block replaces, and rewrites that old versions get wrong."""
+"""Row conditions about blocks: replaced lists, rewrites, locations, servers, access lists and client addresses."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -201,7 +201,7 @@ def _reads_one_address(at: Statement | Block, block: Block, _facts: Facts) -> st
 
 
 def _handling(at: Statement | Block, block: Block) -> Iterator[Block]:
-    """Yield the servers and locations in which a directive is in effect, or its own block if it has none."""
+    """Yield the servers and locations in which a directive is in effect; its own block if there are none in it."""
     handling = [one for one in (block, *block.below()) if one.name in {"server", "location"}] or [block]
     return (one for one in handling if at in one.in_effect(at.name))
 

@@ -105,7 +105,7 @@ def _targets_without(name: str, facts: Facts) -> Iterator[Target]:
 
 
 def _streams_without(name: str, facts: Facts) -> Iterator[tuple[Statement, Block]]:
-    """Yield the TLS upstreams of stream{}."""
+    """Yield each ``proxy_pass`` of stream{} over TLS for which a directive is not set, with its server."""
     for server in facts.configuration.main.all("server"):
         is_meant = name == "proxy_ssl_protocols" and "stream" in server.path and server.is_on("proxy_ssl")
         if is_meant and _is_unset(name, server):

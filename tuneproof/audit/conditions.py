@@ -54,7 +54,7 @@ def _has_larger_first_buffer(at: Statement | Block, block: Block, _facts: Facts)
 
 
 def _shares_a_queue(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether several workers accept connections from one queue."""
+    """Tell whether several workers may accept connections from one queue."""
     queues = [one for one in facts.sockets.found if one.is_bound and not one.address.is_udp]
     # Few clients connect from the machine itself: status pages, health checks.
     outside = [one for one in queues if not one.address.host.startswith(("127.", "::1"))]
@@ -233,9 +233,9 @@ def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the directive that would limit what an iteration reads, if a location seems to serve large downloads.
+    """Return the directive that would limit the bytes read per loop iteration, if a location seems to serve downloads.
 
-    Empty if another directive limits that, or if the server has no other requests that would wait.
+    Empty if a directive already limits them, or if the server has no other location with requests that would wait.
     """
     target = next((proxied.target for proxied in facts.proxied_in(block) if proxied.target.block is block), None)
     if target is None or target.kind not in _WITH_BUFFER or not _DOWNLOADS.search(" ".join(block.args)):

@@ -38,7 +38,7 @@ class Finding:
     state: State | None  # None for an error with which nginx, or an older version, does not start
     file: str
     line: int
-    text: str  # text of the directive
+    text: str  # text of the directive; for an error, its message
     why: str
     is_new: bool = True  # not in the baseline
 

@@ -94,6 +94,6 @@ def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | N
 
 
 def _first_server_of(facts: Facts, host: str) -> Block | None:
-    """Return the first server that proxies to an address: an upstream block before it serves all others, too."""
+    """Return the first server that proxies to an address: all later servers can use an upstream block before it."""
     users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
     return next((server for user in users if (server := user.around("server")) is not None), None)

@@ -46,7 +46,7 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _rewrites(block: Block) -> bool:
-    """Tell whether a block may change a request's path, after which nginx replaces all of it."""
+    """Tell whether a block may change a request's path, after which nginx no longer replaces part of it."""
     names = (*(said.name for said in block.own), *(inner.name for inner in block.blocks))
     return any(name == "rewrite" or name.startswith("rewrite_by_lua") for name in names)
 

@@ -261,7 +261,7 @@ def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Fact
 
 
 def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether responses that a directive applies to are cached, or no request is proxied here."""
+    """Tell whether responses that a directive applies to are cached, or whether the files proxy no request at all."""
     return not facts.proxied or any(_is_cached(block, _kind(at)) for block in _targets_under(at, facts))
 
 

@@ -84,7 +84,7 @@ class Choice:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """The chosen version and newer ones; mainline only if no other version is enough."""
+        """The chosen version and newer stable ones; mainline only if no stable version is enough."""
         return tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(self.version)) or (self.version,)
 
 
@@ -168,7 +168,7 @@ def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
 
 
 def choose_version(configuration: Configuration) -> Choice:
-    """Return the oldest lab version that knows every directive and parameter here; the newest if none does.
+    """Return the oldest lab version that has every directive and parameter here; the newest if none does.
 
     Modules count if they are packaged for some version. For nginx Plus, the additions that it had first do not count.
     """

@@ -201,7 +201,7 @@ def to_do(concern: Concern, name: str = "") -> str:
 
 
 def reason(line: Line, concern: Concern, name: str = "") -> str:
-    """Return the reason; an ellipsis stands for what only a user's file shows, but nothing inside a word.
+    """Return the reason, with an ellipsis, or nothing directly after a word, for what only a user's file shows.
 
     ``name``: one of the row's directives (default: the first).
     """

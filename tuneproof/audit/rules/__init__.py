@@ -1,6 +1,6 @@
 """Rules, which find the places in a configuration to which each piece of advice applies.
 
-Each module is a rule: it has a function ``advise``, and ``RANK``, its position among rules with the same state: the
+Each module is a rule: it has a function ``advise``, and ``RANK``, its position among equally urgent findings: the
 larger the gain, the smaller the rank.
 """
 

@@ -30,7 +30,7 @@ _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=":
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield the findings of the rows on each directive and each block, in the order of the files."""
+    """Yield the findings on directives, in the order of the files, then those on blocks, in the order of the rows."""
     rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
     yield from _of_directives(rows, facts)
     main = facts.configuration.main

@@ -1,4 +1,4 @@
-"""Finds short accept queues, because of which connects in a burst wait for a second; the remedy is a larger backlog."""
+"""Finds short accept queues, with which connects in a burst wait a second or longer; a larger backlog is the remedy."""
 
 from collections.abc import Iterator
 from typing import Final

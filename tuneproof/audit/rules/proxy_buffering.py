@@ -14,7 +14,7 @@ from tuneproof.wording import size
 NAME: Final = "proxy_buffering"
 RANK: Final = 1
 CLAIM: Final = "slow_reader_takes_the_bound"
-# A thousand readers that each hold this much cost 1 GiB.
+# A thousand readers that each hold this much cost almost 1 GiB.
 LARGE_BYTES: Final = 1 << 20
 # Below both measured values, 68 MiB and 1088 MiB.
 _HARMFUL_BYTES: Final = 64 << 20
@@ -75,7 +75,7 @@ def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
-    """Return the changes to smaller buffers; the rest of a response goes to a file, as by default."""
+    """Return the changes to smaller buffers; the rest of a response goes to a file, as it does by default."""
     kind, block = proxied.target.kind, proxied.target.block
     buffer_size = block.setting(f"{kind}_buffer_size")
     first = size_bytes(buffer_size.value) if buffer_size else _PAGE_BYTES

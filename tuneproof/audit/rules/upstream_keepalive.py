@@ -142,7 +142,7 @@ def _is_asked_for(facts: Facts, proxied: Proxied) -> bool:
 
 
 def _may_be_changed(proxied: Proxied) -> bool:
-    """Tell whether all includes of a location and its server are here; a missing one may have the additions."""
+    """Tell whether a location reuses no connections, and no missing include in it or its server may change that."""
     reuse = proxied.reuse
     is_wanted = reuse.reuse is Reuse.NO and Lack.PROTOCOL not in reuse.lacks
     return is_wanted and not any(level.unseen for level in proxied.target.block.within() if level.around("server"))
@@ -153,7 +153,7 @@ def _of_file(at: Statement, edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
-    """Return the changes that keep connections to an explicit upstream; empty if a person must choose."""
+    """Return the changes with which nginx keeps connections to the upstream; empty if a person must choose."""
     lacks, target = proxied.reuse.lacks, proxied.target
     # An "if" and a limit_except inherit directives that nginx does not allow in them.
     block = target.block.around("location") or target.block
@@ -251,7 +251,7 @@ def _header(facts: Facts, block: Block, behind: Statement | Block) -> Edit | Non
         return Replace(old=own[0], text=f'proxy_set_header {own[0].value} "";')
     closing = [item for item in table.own if item.name == "" and item.value.lower() == "close"]
     if closing:
-        # Upgrades still work, and other connections no longer close.
+        # Upgrades still work, and other connections are no longer closed.
         return Replace(old=closing[0], text="'' '';")
     return None
 
