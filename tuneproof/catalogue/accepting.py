@@ -1,4 +1,4 @@
-"""Accepting and holding connections, as tuning lists recommend: multi_accept, auto, and limits on connections.
+"""Accepting and holding connections, as tuning lists recommend: multi_accept, worker_processes auto, and limits.
 
 Directives: https://nginx.org/en/docs/ngx_core_module.html.
 """
@@ -36,7 +36,7 @@ def _spread(connections: Sequence[Connection]) -> Figures:
 
 
 def _burst(rig: Rig) -> Figures:
-    """Let many silent clients wait in the accept queue; count how many of them each epoll_wait accepts."""
+    """Let many silent clients wait in the accept queue; count the accepted connections per epoll_wait."""
     calls = rig.behind_stopped_workers(BURST)
     accepts = calls["accept4"]
     return {

@@ -29,7 +29,7 @@ class RunConditions:
     """The conditions on which a scenario may depend."""
 
     depth: str = QUICK  # or "full"
-    network: NetworkProfile = BARE  # other properties of the links
+    network: NetworkProfile = BARE  # the links' properties, unless the scenario sets them
     host: Callable[[], Snapshot] = lambda: _ORDINARY  # a new network namespace on the engine's host
     subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)  # of subjects with ``CpuShare.MANY``
 

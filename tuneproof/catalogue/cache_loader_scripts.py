@@ -1,7 +1,7 @@
 """Trials of the cache loader: nginx fills a cache and exits; the next nginx finds many more files there.
 
 The added files are hard links to pages that nginx has cached, so they have valid headers and are created in a moment.
-The loader starts a minute after nginx (ngx_cache_loader_ctx in src/os/unix/ngx_process_cycle.c, in milliseconds). The
+The loader starts 60000 ms after nginx (ngx_cache_loader_ctx in src/os/unix/ngx_process_cycle.c). The
 second nginx is a copy of the first with another delay; the original number occurs only once in the binary.
 """
 
@@ -50,7 +50,7 @@ chmod 0755, "$state/second";
 exit 1 if system "$state/second -p /usr/share/nginx/ -c $state/nginx.conf >/dev/null 2>&1";
 """
 # Where the loader waits in the kernel, and its CPU time in nanoseconds; nothing if there is no loader (proc(5)). A
-# trial repeats this, and starts a process each time, so it pauses first.
+# trial runs this repeatedly, as a new process each time, so the script pauses first.
 _LOADER: Final = r"""
 select undef, undef, undef, 0.2;
 for my $folder (glob "/proc/[0-9]*") {
@@ -98,7 +98,7 @@ def _until_loader_is_gone(rig: Rig) -> None:
 def loaded(files: int, *, clients_ask: bool) -> Script:
     """Return the script that compares the workers' CPU time, since their start, with the loader's.
 
-    clients_ask: whether clients request all pages, ten times, before the loader sleeps.
+    clients_ask: whether clients request all pages ten times before the CPU times are read.
     """
 
     def script(rig: Rig) -> Figures:
@@ -119,12 +119,12 @@ def all_files(rig: Rig) -> Figures:
 
 
 def few_files(rig: Rig) -> Figures:
-    """Let the loader read only the cached pages, which clients request meanwhile or just before."""
+    """Let the loader read only the cached pages, which clients request repeatedly."""
     return loaded(_FEW, clients_ask=True)(rig)
 
 
 def unread(rig: Rig) -> Figures:
-    """Request all pages when the loader has read a fifth of the files; count the pages that nginx fetches again."""
+    """Request all pages when the loader has read a fifth of the files; return the share that nginx fetches again."""
     _restarted(rig, _OF_FILES - PAGES)
     _until_loader_sleeps(rig)
     rig.ok(rig.flow(_ASKING), requests=PAGES)
@@ -132,7 +132,7 @@ def unread(rig: Rig) -> Figures:
 
 
 def beyond_the_zone(rig: Rig) -> Figures:
-    """Count the files that are left when the loader has finished."""
+    """Return the share of files that are left when the loader has finished."""
     before = _restarted(rig, SURPLUS)
     _until_loader_is_gone(rig)
     return {"left_share": _files(rig) / before}

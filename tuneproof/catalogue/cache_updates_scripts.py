@@ -16,7 +16,7 @@ SLOW_MS: Final = 700
 PAGES: Final = 250
 _PAGES_EACH: Final = 50
 _CACHED: Final = 50
-# Two clients' requests for the expiring page, one for the other page, and two to the origin.
+# Two requests for the expiring page, one for the other page, and two to the origin.
 _LOGGED: Final = 5
 SAME_CONNECTION: Final = Flow(requests=2, path="/{n}")
 ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")

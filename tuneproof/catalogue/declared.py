@@ -52,7 +52,7 @@ def _declared(advice: "Advice") -> Iterator[Declared]:
 
 
 def place_of(scenario: str, claim: str) -> str:
-    """Return the file and line of a claim's row, or of its name in a module of the catalogue."""
+    """Return the file and line of a claim's row, or of its name in a module; the package's name if there is neither."""
     for name in (claim, *re.findall(_MADE_OF_ROWS, claim)):
         if places := _places().get(name):
             path, line = min(

@@ -1,4 +1,4 @@
-"""Requests that fail at once, each trial for one cause, and their diagnosis from files that include an error log."""
+"""Requests that fail at once, with one cause per trial, and their diagnosis from files that include an error log."""
 
 from collections.abc import Mapping
 from typing import Final

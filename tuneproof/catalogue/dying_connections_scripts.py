@@ -90,7 +90,7 @@ def _figures(rig: Rig, results: Mapping[str, tuple[Connection, ...]]) -> Figures
 
 
 def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
-    """Return the script: the backends close idle connections while a request waits for the busy worker."""
+    """Return the script: the backends close or reset idle connections while a request waits for the stopped worker."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, Reply())

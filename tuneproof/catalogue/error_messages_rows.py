@@ -79,8 +79,8 @@ class Case:
     provocation: Provocation
     remedy: Change
     wrong: Change | None = None
-    since: str = ""  # the version of nginx that introduced it
-    module: str = ""  # the module that writes it, if the lab's build of mainline lacks it
+    since: str = ""  # the version of nginx that introduced the message
+    module: str = ""  # the module that writes the message, if the lab's build of mainline lacks that module
 
 
 @cache

@@ -1,6 +1,6 @@
 """Loading a distant page of many small files: over HTTP/2, and over HTTP/1.1 on six connections, as browsers do.
 
-Neither client uses TLS. The time over HTTP/2 includes the TCP handshake, the time over HTTP/1.1 does not. Over HTTP/2,
+Neither client uses TLS. The time over HTTP/2 includes the TCP handshake; the time over HTTP/1.1 does not. Over HTTP/2,
 all requests are sent at once, and the client's window is as large as a browser's, so only TCP limits the single
 connection.
 """

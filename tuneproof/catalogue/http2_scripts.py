@@ -63,7 +63,7 @@ def in_flight(rig: Rig) -> Figures:
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
-        # The counts for all established connections except those on the given port.
+        # These are the established connections that are not on nginx's main port, such as these uploads.
         return sum(rig.sockets().unread_bytes)
 
     with rig.stopped_workers() as go_on, rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):

@@ -27,7 +27,7 @@ ORDER: Final = "/order"
 _FILE: Final = f"/{FILE_MB}000000.bin"
 # The first flight is sent at once, and again after a second (RFC 9002, section 6.2).
 _FLIGHTS_S: Final = 1.5
-# Several times as long as nginx takes to notice worker_shutdown_timeout.
+# Several times worker_shutdown_timeout, which is 200 ms in these trials.
 _AFTER_TIMEOUT_S: Final = 1.0
 # After this time, data sent within one machine has arrived.
 _ARRIVES_S: Final = 0.2

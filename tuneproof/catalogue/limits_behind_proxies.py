@@ -28,7 +28,7 @@ from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
 _BY_ADDRESS: Final = "$binary_remote_addr"
-# The rate is slower than any trial, so the burst alone decides which requests are admitted.
+# At this rate, trials are too short for another request, so the burst alone decides which requests are admitted.
 _SLOWLY: Final = "1r/m"
 _LIMIT: Final = f"limit_req zone=clients burst={BURST} nodelay;"
 _FILES: Final = "location / { }"

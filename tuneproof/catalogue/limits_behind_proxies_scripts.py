@@ -25,7 +25,7 @@ _REJECTED: Final = 503
 
 
 class Newcomers(enum.Enum):
-    """The path that new clients request once the zone is full."""
+    """The query of the requests that new clients send once the zone is full."""
 
     WITH_OTHER_ADDRESSES = "?c=200&n={n}"
     WITH_LONG_URIS = f"?c=200&n={{n}}&{'x' * 300}"
@@ -70,7 +70,7 @@ def flood_at_once(rig: Rig) -> Figures:
 
 
 def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
-    """Return the script: a client is rejected; others fill the zone, new ones send requests; then it retries."""
+    """Return the script: a client is rejected; others fill the zone, new ones send requests; then the first retries."""
 
     def script(rig: Rig) -> Figures:
         blocked = f"{_FILE}?c=250&n=1"

@@ -1,4 +1,4 @@
-"""Listen queues: how much an accept queue and a SYN queue hold, and which counters show that they are full.
+"""Listen queues: how many connections an accept queue holds, and which counters rise when a queue is full.
 
 Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOverflows and ListenDrops rising together
 (accept queue), ListenDrops alone, and TCPBacklogDrop.

@@ -23,7 +23,7 @@ FAIL_TIMEOUT_S: Final = 1
 _AT_A_TIME: Final = 4
 _EACH: Final = 16
 _ASKED: Final = 20
-# nginx counts in whole seconds: it tries a server again once more than fail_timeout have passed.
+# nginx counts in whole seconds: it tries a server again once more than fail_timeout has passed.
 _LATER_S: Final = FAIL_TIMEOUT_S + 1.1
 _DEAD: Final = "127.0.0.1:9"
 _SERVED: Final = 200
@@ -82,7 +82,7 @@ def moved_keys(rig: Rig) -> Figures:
 
 
 def network(rig: Rig) -> Figures:
-    """Let each client in a /24 network send a request; return how many the server with fewer gets, ÷ half of them."""
+    """Let each client in a /24 network send a request; return the less busy server's share ÷ one half."""
     rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
     clients = by_server(rig.logged(CLIENTS))
     fewest = min(clients.values()) if len(clients) > 1 else 0

@@ -215,7 +215,7 @@ class NetworkQuality:
 
 
 def relieved_share(block: Mapping[str, StallObservation], grid: Grid) -> float:
-    """Return the share of variants with a limited upstream that take at most a fifth of the CPU time."""
+    """Return the share of variants with a limited upstream that take at most a fifth of the CPU time without limits."""
     calm_ms = turn_cpu_ms(block[UNLIMITED]) / RELIEF_THRESHOLD
     limited = [grid_arm(upstream, client) for upstream in grid.upstream_mbit if upstream for client in grid.client_mbit]
     return sum(turn_cpu_ms(block[arm]) <= calm_ms for arm in limited) / len(limited)

@@ -247,7 +247,7 @@ def _trees(node: ast.AST, free: tuple[str, ...]) -> object:
 
 
 def _locals(node: ast.AST, free: tuple[str, ...]) -> dict[str, str]:
-    """Return neutral names for variables that a definition binds or closes over, numbered in order of appearance."""
+    """Return neutral names for variables that a definition binds or closes over, numbered in the order of ast.walk."""
     own = [
         item.arg if isinstance(item, ast.arg) else item.id if isinstance(item, ast.Name) else item.name
         for item in ast.walk(node)

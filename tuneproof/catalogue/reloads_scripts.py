@@ -183,7 +183,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
 def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Script:
     """Return the script that opens a WebSocket before some of many reloads, and counts the workers afterwards.
 
-    waits: whether each reload waits until all old workers have exited.
+    waits: whether all old workers must have exited before the count.
     """
 
     def script(rig: Rig) -> Figures:

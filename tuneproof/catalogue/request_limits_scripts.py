@@ -71,7 +71,7 @@ def streams(rig: Rig) -> Figures:
 
 
 def endless_headers(rig: Rig) -> Figures:
-    """Let clients send as much of an endless header as they can, until nginx accepts no more."""
+    """Let clients send the beginning of an overlong request line; return how much the workers' memory grows."""
     before = _memory_bytes(rig)
     path = f"/{'x' * HEADER_BYTES}"
     with rig.standing(Flow(connections=ATTACKERS, path=path, head_bytes=HEADER_BYTES, then=(Step.STAY,)), Flow()):

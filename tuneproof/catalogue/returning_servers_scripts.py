@@ -19,7 +19,7 @@ DOWN: Final = "down"
 BACK: Final = "back"
 # Enough for each worker to reach the server that fails: connections are distributed at random.
 _FINDING_OUT: Final = 100
-# nginx counts in whole seconds: it tries a server again once more than fail_timeout have passed.
+# nginx counts in whole seconds: it tries a server again once more than fail_timeout has passed.
 _LATER_S: Final = FAIL_TIMEOUT_S + 1.1
 # After this many requests, nginx has noticed that a server works again.
 _CHECKING: Final = 8
@@ -31,7 +31,7 @@ Lines = Iterable[Mapping[str, str]]
 
 
 def _fail(rig: Rig, workers: int) -> int:
-    """Let the server fail, and send requests, for which at least this many workers must try it; return how many."""
+    """Let the server fail; return how many requests were then sent. The trial is void if fewer workers try it."""
     rig.write(DOWN, 0)
     rig.ok(rig.flow(Flow(connections=_FINDING_OUT, at_once=WORKERS)), requests=_FINDING_OUT)
     tried = {line["pid"] for line in rig.logged(_FINDING_OUT) if RETURNING in line["upstream"]}

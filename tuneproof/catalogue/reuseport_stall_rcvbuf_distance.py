@@ -1,4 +1,4 @@
-"""The cost of proxy_socket_rcvbuf with a distant upstream: a connection transfers one receive buffer per round trip."""
+"""The cost of proxy_socket_rcvbuf with a distant upstream: at most one receive buffer per connection and round trip."""
 
 from typing import Final
 

@@ -25,7 +25,7 @@ _FORGETS: Final = "nginx forgets sessions"
 
 
 def _handshakes(rig: Rig) -> Figures:
-    """Make handshakes; count the ClientHellos in each."""
+    """Make handshakes; count all their ClientHellos."""
     made = rig.client.tls_connect(*rig.at(TLS_PORT), HANDSHAKES, SMALL)
     return {"client_hellos": sum(one.hellos for one in made)}
 

@@ -54,14 +54,14 @@ def _accepted(rig: Rig) -> Figures:
 
 
 def _by_kernel(rig: Rig) -> Figures:
-    """Download files while the kernel encrypts TLS; count the calls that send them."""
+    """Download files while the kernel encrypts TLS; check whether sendfile(2) sends them."""
     known = rig.sysctl("net.ipv4.tcp_available_ulp") or ""
     rig.must("tls" in known.split(), f"this kernel has no TLS: net.ipv4.tcp_available_ulp is {known!r}")
     return _downloads(rig)
 
 
 def _downloads(rig: Rig) -> Figures:
-    """Download files over TLS; count the calls that send them."""
+    """Download files over TLS; check whether sendfile(2) sends them."""
     flow = Flow(path=_LARGE, requests=REQUESTS, tls=True)
     calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=TLS_PORT), requests=REQUESTS))
     return {"sent_by_sendfile": float(calls["sendfile"].made >= REQUESTS)}
