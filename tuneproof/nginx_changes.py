@@ -365,4 +365,4 @@ def since(kind: str, directive: str, parameter: str = "") -> str:
     for change in CHANGES:
         if (change.kind, change.directive, change.parameter) == (kind, directive, parameter):
             return change.version
-    raise LookupError(f"nothing here has {kind} {directive} {parameter}".rstrip())
+    raise LookupError(f"no change matches {kind} {directive} {parameter}".rstrip())

@@ -90,7 +90,7 @@ def without_escapes(text: str) -> str:
 
 
 def plain_quotes(text: str) -> str:
-    """Return text with plain quotes for typographic ones and HTML entities; unchanged if it has a plain double quote."""
+    """Return text with plain quotes for typographic ones and entities; unchanged if it has a plain double quote."""
     if '"' in text:
         return text
     if "&quot;" in text or "&#" in text:

@@ -85,7 +85,7 @@ def audit(
 ) -> Audit:
     """Audit a file, a folder, or ``-`` for standard input; ``prefix`` and ``values`` are as for :func:`open_source`.
 
-    Raises BadInputError: The configuration cannot be read or is a template, or the version is invalid.
+    Raises BadInputError: The version is invalid, or the files are unreadable, not nginx's, or non-envsubst templates.
     """
     source = open_source(named, prefix=prefix, values=values)
     installed = installed_version(named) if version is None else ""
