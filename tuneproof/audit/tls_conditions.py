@@ -71,7 +71,7 @@ def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> boo
 
 
 def speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a server that begins TLS handshakes with a directive offers TLS 1.3."""
+    """Tell whether a server that begins TLS handshakes with a directive in effect offers TLS 1.3."""
     servers = deciding_handshakes(at, block, facts)
     return any("TLSv1.3" in effective(one, "ssl_protocols", facts.version_numbers).words for one in servers)
 

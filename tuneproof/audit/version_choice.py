@@ -60,7 +60,7 @@ class Concern:
 
     @property
     def what(self) -> str:
-        """The affected text as written in the file."""
+        """The affected directive, and the parameter or condition, in words."""
         if self.change.parameter == "$":
             return f"{self.said.name} with a variable"
         return f"{self.said.name} {self.change.parameter}".rstrip()
@@ -70,7 +70,7 @@ class Concern:
 class Need:
     """A directive, parameter or variable that older versions lack."""
 
-    what: str  # as written in the files
+    what: str  # the directive, parameter or variable, in words
     since: str  # the version that added it, or the first with a package of its module
     said: Statement | Block
 

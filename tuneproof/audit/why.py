@@ -1,4 +1,4 @@
-"""Facts about a directive or a claim: keep, change or remove it; the verdict on each version; the page about it."""
+"""Facts about a directive or a claim: whether to keep, change or remove it, its verdict on each version, its page."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
