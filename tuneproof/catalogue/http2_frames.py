@@ -13,7 +13,7 @@ _CONTENT_LENGTH: Final = b"\x0f\x0d"
 
 
 def opening(*, acknowledges: bool) -> str:
-    """Return the beginning of a client's connection: the preface and its settings.
+    """Return the beginning of a client's connection: the preface and the client's settings.
 
     acknowledges: whether the client also acknowledges the server's settings.
     """

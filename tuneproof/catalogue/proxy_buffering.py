@@ -1,4 +1,4 @@
-"""proxy_buffering: the cost of slow readers, compared with the sum of the directives.
+"""proxy_buffering: the memory that slow readers cost, compared with the sum of the buffer sizes.
 
 Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx with 128 GB ran out of memory because of
     readers that took one byte in three seconds, and survived with ``proxy_buffering off``. The directives:

@@ -20,7 +20,7 @@ WORKERS: Final = 4
 
 
 def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
-    """Return the arm with four workers on one CPU, of which the accepts are recorded."""
+    """Return the arm with four workers on one CPU; their accepts are recorded."""
     config = SubjectConfig(
         reuseport=reuseport,
         worker_processes=WORKERS,

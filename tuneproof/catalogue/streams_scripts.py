@@ -1,4 +1,4 @@
-"""Scripts for trials of streams: a backend sends, and the script looks only after everything is at rest."""
+"""Scripts for trials of streams: a backend sends, and the script counts only once everything is at rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
