@@ -76,7 +76,7 @@ def short_requests(workers: int) -> Callable[[Rig], Figures]:
 
 
 def beside_long_requests(rig: Rig) -> Figures:
-    """Send long requests while a server fails, and as many later; count the later ones that it gets."""
+    """Send long requests while a server fails, and as many once it works again; count the latter that it gets."""
     before = _fail(rig, 1)
     rig.open_streams(Streams(count=LONG, path="/hold/before"))
     _until_begun(rig, LONG)

@@ -16,7 +16,7 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# In at least 12 blocks, a full run sends more than the article's hundred requests; a quick run, in 5, half as many.
+# In at least 12 blocks, a full run sends more than the article's hundred requests; a quick run, in 5 to 9, fewer.
 PLAN: Final = OneByOne(requests=10)
 
 # The article's results by arm, in words, since its figures are ranges from its logs.
