@@ -189,7 +189,7 @@ def choose_version(configuration: Configuration) -> Choice:
 
 
 def _is_for_plus(main: Block) -> bool:
-    """Tell whether a configuration has directives that nginx documents, but that neither its sources nor a package have."""
+    """Tell whether a configuration has directives that nginx documents, but neither its sources nor a package have."""
     return any(
         said.name in known()
         and not rows_of(said.name)
