@@ -56,7 +56,7 @@ def at_context(name: str, environment: Mapping[str, str], *, option: str = "Dock
 
 
 def without_engine(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without variables that name an engine."""
+    """Return an environment without the variables that select an engine and its certificates."""
     return {key: value for key, value in environment.items() if key not in _ENGINE_VARIABLES}
 
 

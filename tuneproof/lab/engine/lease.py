@@ -1,8 +1,8 @@
 """A session's lease on an engine, which shows on any machine whether the session is over.
 
 The lease is a container that reads from the connection over which the session attached to it. When the session's
-process or machine ends, the engine closes that container's input, and the container exits: at once if the process ends;
-within about three minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s);
+process ends or its machine fails, the engine closes the container's input, and the container exits: at once if the
+process ends; within about three minutes without an answer from the machine (TCP keep-alive, every 15 s);
 over ssh, when the remote sshd notices (ClientAliveInterval, sshd_config(5)).
 
 The container has a new network namespace and every CPU of the host; it first prints their properties, which a run needs
@@ -75,7 +75,7 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     api = client.api
 
     def take() -> tuple[str, Any]:
-        # The container's input is closed with the first connection (StdinOnce), which docker-py sets with stdin_open.
+        # The container's input ends with the first connection (StdinOnce, which docker-py sets with stdin_open).
         container_id = api.create_container(
             image,
             entrypoint=list(_COMMAND),
@@ -105,6 +105,6 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
         yield Lease(client, container_id, patience=patience)
     finally:
         hang_up(connection)
-        # Code that needs the engine reports that it failed; leftovers are removed with the session.
+        # Code that needs the engine reports the engine's failure; leftovers are removed with the session.
         with suppress(TuneproofError), engine_errors("releasing the lease"), suppress(NotFound):
             api.remove_container(container_id, force=True)

@@ -145,6 +145,6 @@ def _user() -> str:
 
 
 def _remove(api: docker.APIClient, container_id: str) -> None:
-    # Code that needs the engine reports that it has gone away; the session's end removes what is left.
+    # Code that needs the engine reports that the engine has gone away; the session's end removes what is left.
     with suppress(TuneproofError), engine_errors("unlocking the engine"):
         api.remove_container(container_id, force=True)

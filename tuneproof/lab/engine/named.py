@@ -1,7 +1,7 @@
 """Engines by name: a Docker context, or an address such as tcp://10.0.0.5:2376 or ssh://user@machine.
 
-An engine behind ssh is reached with the system's own ssh client, as docker's command line does: its socket is forwarded
-to a local one (ssh(1), -L), so that keys, agents and jump hosts come from ~/.ssh/config.
+An engine behind ssh is reached with the system's own ssh client, as with docker's command line. The client forwards the
+engine's socket to a local one (ssh(1), -L); keys, agents and jump hosts come from ~/.ssh/config.
 """
 
 import contextlib
@@ -109,7 +109,7 @@ def _forwarded(address: str) -> Iterator[Path]:
             ssh = subprocess.Popen(
                 ["ssh", *options, *port, "--", who],
                 stderr=subprocess.PIPE,
-                # Ctrl-C in a terminal must only reach the run, which still needs the connection to clean up.
+                # Ctrl-C in a terminal must reach only the run, which still needs the connection to clean up.
                 start_new_session=True,
                 preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
             )

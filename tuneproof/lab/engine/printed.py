@@ -9,7 +9,7 @@ from tuneproof.lab.engine.reach import hang_up
 
 
 def printed(api: docker.APIClient, container_id: str, text: str, *, times: int = 1, within_s: float) -> str:
-    """Return everything that a container has printed on both streams, once it has printed a text so many times.
+    """Return the output of a container on both streams as soon as a text has appeared in it this many times.
 
     within_s: the time limit. When it expires, or when the container ends, the output so far is returned.
     """

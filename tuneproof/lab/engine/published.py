@@ -1,7 +1,7 @@
 """The lab's images from a release, pulled by the digests that the release's checkout pins.
 
-``images/published.json`` exists only in a release. It names a repository in a registry, and the digests of images by
-their names in that checkout (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of an
+``images/published.json`` exists only in a release. It lists each image's repository and digest by the image's
+name in that checkout (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of an
 image's sources, so a changed image is not listed, and is built.
 """
 
@@ -22,7 +22,7 @@ PUBLISHED: Final = Path(__file__).parents[3] / "images" / "published.json"
 BUILD_IMAGES: Final = "TUNEPROOF_BUILD_IMAGES"
 """Environment variable: unless it is empty, the images of a release are built here instead of being pulled."""
 _PULL_TIMEOUT_S: Final = 600
-# The engine's error for content that does not match its digest.
+# Part of the engine's error for content that does not match its digest.
 _UNVERIFIED: Final = "verif"
 
 
@@ -35,7 +35,7 @@ def pull_published(
     """Pull an image by its published digest, and tag it with its local name; False if it has to be built.
 
     environment: variables that name the engine (default: this process's own). Raises CannotRunHereError: the registry
-    returned content that is not the release's.
+    does not have the image, or returned other content.
     """
     repository, digest = _published().get(tag, ("", ""))
     if not digest or os.environ.get(BUILD_IMAGES):

@@ -105,7 +105,7 @@ def reap(session_id: str, *, quiet_s: float, engine: str = "") -> None:
     quiet_s: 0 if the session has removed everything itself and waits; the reaper then gives up after two minutes,
         otherwise after an hour.
     engine: a Docker context or address (default: the engine that the environment names). An engine behind ssh gets a
-        new connection, since the session's connection may have ended with it.
+        new connection, since the session's connection may have ended with the session.
     """
     began_s = time.monotonic()
     last_seen_s = began_s

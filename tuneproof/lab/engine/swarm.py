@@ -20,7 +20,7 @@ class Node:
     """An engine's membership in a swarm."""
 
     id: str = ""  # The engine's id in its swarm; empty outside any swarm
-    state: str = "inactive"  # "active" in a swarm, "inactive" outside, or a state in between
+    state: str = "inactive"  # "active" in a swarm, "inactive" outside; or "pending", "error" or "locked"
     is_manager: bool = False
     fault: str = ""  # The engine's error message about its membership; empty for none
 

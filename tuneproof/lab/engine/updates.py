@@ -54,7 +54,7 @@ def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterato
 
 
 def updates_for(packages: Iterable[str], suite: str, *, run: Run = commands.run) -> Updates | None:
-    """Return the updates for dpkg's lists of packages; None if this machine has no lists of that suite.
+    """Return the updates for dpkg's lists of packages; None if this machine lacks that suite's lists, or apt fails.
 
     suite: Debian's name for it, such as "bookworm".
     """
