@@ -44,7 +44,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
     def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - sends no label
         """Start nginx, run the script, stop nginx; without ``starts``, only run the script.
 
-        Raises VoidTrialError: the script waited too long, or a precondition of what it counts failed. Raises LabError:
+        Raises VoidTrialError: the script waited too long, or a precondition of its counts was not met. Raises LabError:
         nginx does not start, or a job failed.
         """
         rig = Rig(stage, configuration=self.configuration)

@@ -48,7 +48,7 @@ class Rig(TrialNginx):
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         super().__init__(stage, configuration=configuration)
         self.seen: list[ClientCall] = []  # the calls to the client so far, for the evidence
-        self.measured_s = 0.0  # how long the client worked
+        self.measured_s = 0.0  # how long the client worked, or held connections
         self._streams_since_s: float | None = None
 
     @property
@@ -159,7 +159,7 @@ class Rig(TrialNginx):
         """Let silent connections wait in the accept queue before any worker takes one.
 
         Returns:
-            The workers' system calls until the queue was empty, in trials with ``counts_calls``.
+            The workers' system calls until they had accepted all and were idle, in trials with ``counts_calls``.
         """
         before = self._stage.observer.calls()
         flow = Flow(connections=connections, requests=0, then=(Step.STAY,))
@@ -172,7 +172,7 @@ class Rig(TrialNginx):
     def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
         """Run a burst of connects while the workers are stopped; return how many the kernel queues.
 
-        When they are counted, each connect has been queued or dropped. The connects go to ``port``, and nginx listens
+        They are counted once each connect has been queued or dropped. The connects go to ``port``, and nginx listens
         on ``listens_on``.
         """
         before = self.counters()["TcpExt.ListenDrops"]

@@ -146,15 +146,15 @@ class TrialNginx:
     def fresh_workers(self) -> None:
         """Replace all workers with the same number of new ones, since earlier trials leave data in their memory.
 
-        The old workers are killed: they would wait for connections without clients, which a full accept queue admitted
-        late, up to client_header_timeout, which is 60 s
+        The old workers are ended at once (SIGTERM). A full accept queue may have admitted connections late, when their
+        clients had left: a worker would wait for requests on them for client_header_timeout, 60 s
         (https://nginx.org/en/docs/http/ngx_http_core_module.html#client_header_timeout).
         """
         old = {worker.pid for worker in self.workers()}
 
         def only_new_ones() -> bool:
             workers = self.workers()
-            # They are killed only once they are shutting down, because earlier the master would replace them.
+            # They are ended only once they are shutting down: before that, the master would replace them.
             if any(worker.is_leaving for worker in workers):
                 self._stage.observer.signal("TERM", "leaving")
             now = {worker.pid for worker in workers}
@@ -212,7 +212,7 @@ class TrialNginx:
         return self._stage.stopped_workers()
 
     def edit(self, expression: str) -> None:
-        """Change nginx's configuration by sed(1), for the next reload; the expression has no space in it."""
+        """Change nginx's configuration with sed(1), for the next reload; the expression must not contain a space."""
         self._stage.supervisor.edit(expression)
 
     def turns(self, seconds: float) -> Turns:
@@ -221,7 +221,7 @@ class TrialNginx:
         return self._stage.observer.turns(now_s, now_s + seconds)
 
     def settle(self, workers: int) -> None:
-        """Wait until there are this many workers."""
+        """Wait until there are at least this many workers."""
         self.wait_until(lambda: len(self._worker_pids()) >= workers, f"did not start {workers} workers")
 
     def _worker_pids(self) -> set[int]:
