@@ -12,7 +12,7 @@ from tuneproof.lab.topology.container import LabContainer
 
 # A disk takes one or two GB per second: what is written between two checks may exceed the limit.
 _EVERY_S: Final = 0.1
-# This program ends when the disk with the containers' files has lost this much, or half of its free space.
+# This program ends when the disk with the containers' files has lost the given space, or half of its free space.
 _LOOK: Final = f"""\
 import os, sys, time
 def free():
@@ -28,7 +28,7 @@ print(limit)
 
 
 class DiskGuard:
-    """Watches the disk that all containers share from inside one, and ends others when too much free space is lost.
+    """Watches, from one container, the disk that all share, and ends others when too much free space is lost.
 
     eye: the container that watches: it has Python, and does not run the user's files.
     guarded: the containers that are ended.

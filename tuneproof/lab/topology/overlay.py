@@ -1,7 +1,7 @@
 """A lab's network over several engines: containers get each other's addresses, and the lab waits until packets pass.
 
-Engines learn by gossip what is connected to an overlay network, within seconds: until then, a name may not resolve,
-which nginx does only once at its start, and packets may not arrive.
+Engines learn by gossip, within seconds, what is connected to an overlay network. Until then, packets may get lost, and
+a name may not resolve; nginx resolves its upstreams only once, when it starts.
 """
 
 from collections.abc import Iterable, Sequence

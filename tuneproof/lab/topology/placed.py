@@ -54,7 +54,7 @@ class Engine:
         return label_of(self.name)
 
     def cpuset(self, requested: str) -> str:
-        """Return the CPUs for a container that asks for these: the engine's own ones, if set; empty means all."""
+        """Return the CPUs for a container that requests some: the engine's own if set, else those; empty means all."""
         return self.own_cpus or requested if requested else ""
 
     @property
