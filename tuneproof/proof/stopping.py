@@ -10,7 +10,7 @@ class RunEndedError(LabError):
 
 
 class Stop:
-    """A stop request for several threads: the measuring thread checks it before a lab starts and before each trial."""
+    """A stop request for several threads: each checks it before a lab starts and before each trial."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
