@@ -1,4 +1,4 @@
-"""Turns bpftrace's lines into seconds of workers, without I/O."""
+"""Turns bpftrace's lines into the figures of each worker in each second, without I/O."""
 
 import json
 from collections import defaultdict
@@ -84,7 +84,7 @@ class Collector:
             self._away.discard(each.pid)
 
     def feed(self, line: str) -> tuple[LoopSecond, ...]:
-        """Process a line; return a second of each worker after the second's last line."""
+        """Process a line; after the last line of a second, return the figures of each worker in it."""
         try:
             record = json.loads(line)
         except ValueError:

@@ -21,7 +21,7 @@ _WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda _: "") -> Iterator[str]:
     """Yield the diagnosis as lines of plain text; indented lines belong to the line before.
 
-    where: Returns the parts of a configuration that match the target of calls; empty for none.
+    where: Returns, as text, the parts of a configuration that match the target of calls; empty if none does.
     """
     iterations = sum(loop.iterations for loop in loops)
     if not any(loop.iterations or loop.long for loop in loops):

@@ -9,8 +9,8 @@ from tuneproof.watch.program import Level
 MOST_CALLS_PER_S: Final = 50_000
 """System calls per second in a worker. Timing a call takes about 0.5 us at 2.6 GHz, including the kernel's overhead;
 this many calls take 2.5 % of a CPU."""
-# Calls in an iteration that serves a small file, except reads and writes, which the kernel counts per process:
-# epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
+# Calls in an iteration that serves a small file, without the reads and writes that the kernel counts per process. It
+# does not count recvfrom: epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
 _OTHER_CALLS: Final = 8
 _CALM_PART: Final = 0.5
 _CALM_S: Final = 10

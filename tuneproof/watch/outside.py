@@ -34,7 +34,7 @@ LATE_S: Final = 0.005
 MOST_S: Final = 300.0
 """The maximum duration, since watching from outside sends 240 requests per second."""
 _TIMEOUT_S: Final = 5.0
-# Statuses from limit_req, limit_conn and overloaded servers, which ask for fewer requests and do not show stalls.
+# Statuses with which limit_req, limit_conn and overloaded servers ask for fewer requests; they do not show stalls.
 _REFUSED: Final = frozenset({429, 503})
 # The least step between the sorted mean times of connections, each with LATE_S added, that separates them, as a ratio.
 # Pauses of the machine and on the path affect all connections: on two CPUs with fifteen busy programs, the means of
@@ -74,7 +74,7 @@ class Split:
 def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
     """Measure for a while, at most :data:`MOST_S`, then yield the report.
 
-    BadInputError: The URL cannot be used, nothing answers there, or it would take too long.
+    BadInputError: The URL cannot be used, no request is answered, or ``lasts_s`` is too long.
     """
     if lasts_s > MOST_S:
         raise BadInputError(

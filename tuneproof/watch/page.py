@@ -1,4 +1,4 @@
-"""A page about one recording: each worker's long iterations and busy share over time, in one file without network."""
+"""A page about one recording: each worker's long iterations and busy share over time, in a self-contained file."""
 
 from collections import defaultdict
 from collections.abc import Iterable

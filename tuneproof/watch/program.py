@@ -20,7 +20,7 @@ LONG_NS: Final = 5_000_000
 """The duration from which an iteration is printed separately. A request takes several iterations, so its client may
 wait for several long ones."""
 _YOUNG_NS: Final = 200_000
-"""Up to this duration, only the bytes of an iteration's calls are recorded, since it needs no explanation."""
+"""Up to this duration, only the bytes of an iteration's calls are recorded, since a short one needs no explanation."""
 _GAP_NS: Final = 200_000
 
 

@@ -1,6 +1,6 @@
 """Runs bpftrace, or reports in one sentence why that is impossible.
 
-Nothing is pinned: programs and maps end with bpftrace, and bpftrace ends with this process, even by SIGKILL.
+Nothing is pinned: programs and maps end with bpftrace, and bpftrace ends with this process, even if that is killed.
 """
 
 import ctypes

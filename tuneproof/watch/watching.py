@@ -85,7 +85,7 @@ class Watching:
     find: Callable[[], tuple[Worker, ...]]
     lasts_s: float | None  # None to watch until an interrupt
     levels: Levels = field(default_factory=Levels)
-    cost_share: float | None = None  # the largest share of a CPU so far, in all processes; None if unknown
+    cost_share: float | None = None  # the highest cost so far, in shares of one CPU, of all processes; None if unknown
     origin_ns: int = field(default_factory=time.monotonic_ns)
     _notes: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_NOTES))
     _workers: tuple[Worker, ...] = ()
@@ -150,7 +150,7 @@ class Watching:
         self._running = self._coming = None
 
     def _start(self) -> _Run:
-        """Start a program at the current level; it takes a second or more to run."""
+        """Start a program at the current level; it takes a second or more until it runs."""
         here, level = architecture(), self.levels.level
         return _Run(
             tracer=Tracer(program(here, level)),
