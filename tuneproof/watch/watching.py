@@ -80,7 +80,7 @@ class _Run:
 
 @dataclass(kw_only=True)
 class Watching:
-    """Yields the seconds of workers, and collects notes about how they were watched."""
+    """Yields the figures of all workers second by second, and collects notes about how they were watched."""
 
     find: Callable[[], tuple[Worker, ...]]
     lasts_s: float | None  # None to watch until an interrupt
