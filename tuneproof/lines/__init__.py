@@ -1,7 +1,7 @@
 """Lines that people copy, as data: each line of advice is a row, from which its claim and its audit rule are made.
 
-Each scenario has a file. Its table ``figures`` describes each counted figure; its rows are :class:`Line`, and below
-each row are its :class:`Concern`. Braces in a sentence stand for numbers from the scenario's scripts.
+Each scenario has a file. Its table ``figures`` describes each counted figure; its rows become :class:`Line` objects,
+each with its :class:`Concern` objects. Braces in a sentence stand for numbers from the scenario's scripts.
 """
 
 import tomllib
@@ -23,8 +23,8 @@ class Concern:
     """A finding of the audit, and its conditions.
 
     It concerns each matching directive, or each ``block`` in which something is missing ("main" outside of all blocks).
-    If the row names a version from which the advice has expired, it applies from that version on; ``{version}`` in its
-    text is that version.
+    It applies from the row's ``since`` on, and from the version that made the advice unnecessary, if the row has them;
+    ``{version}`` in its text is the latter.
     """
 
     state: str  # one of :class:`tuneproof.audit.advice.State`
@@ -128,8 +128,8 @@ class Line:
 def lines_of(scenario: str) -> tuple[Line, ...]:
     """Return the rows of a scenario, in their order.
 
-    Raises ValueError: A row has a key that rows do not have, or lacks one, or a figure that the file does not describe;
-    the error names it.
+    Raises ValueError: A row has an unknown key, lacks a key, or names a figure that the file does not describe; the
+    error names it.
     """
     text = resources.files(__package__).joinpath(f"{scenario}{_SUFFIX}").read_text(encoding="utf-8")
     content = tomllib.loads(text)

@@ -56,7 +56,7 @@ def corrected(text: str) -> str:
 
 
 def similar(text: str) -> tuple[Message, ...]:
-    """Return the rows that share most groups of three letters with a text, the most similar one first.
+    """Return up to five rows that share most groups of three characters with a text, the most similar one first.
 
     Empty if each lacks more than a quarter of them; a wrong letter changes three.
     """

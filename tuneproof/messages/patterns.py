@@ -10,7 +10,7 @@ from typing import Final
 from tuneproof.messages.rows import Message, Problem, messages
 
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
-"""The placeholder for any text in a row's words."""
+"""A placeholder in a row's words, such as <name> for any text; rows.py lists them."""
 _FUNCTION: Final = "<function>"
 _FUNCTIONS: Final = ("recv", "readv", "send", "sendto", "sendfile", "writev", "SSL_read", "SSL_write")
 """The functions with which nginx reads and writes connections on Linux; ``<function>`` is any of them."""
@@ -66,7 +66,7 @@ _WINDOWS_CALLS: Final = {
     "WSARecv()": "recv()",
     "WSASend()": "send()",
 }
-"""Functions that nginx calls on Windows, and elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
+"""Functions that nginx calls on Windows, with those elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
 _WINDOWS_SOCKETS: Final = {
     "10035": "11",
     "10048": "98",
@@ -206,9 +206,9 @@ def _decides(text: str, level: str) -> Message | None:
 def find_one(text: str, level: str = "") -> Message | None:
     """Return the row of a message, from its first word; None if no row matches.
 
-    A row of this level is preferred; another is taken because a module may log at another level, except for debug.
+    If no row of this level matches, another one may, since a module may log at another level; not for debug messages.
 
-    ``text``: the message: without time, level and process.
+    ``text``: the message, without time, level and process.
     ``level``: the level at which it was logged; empty if unknown.
     """
     text = text.replace(_NO_SSL_ERRORS, "failed (", 1)
@@ -259,7 +259,7 @@ def _again(row: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 def find_all(text: str) -> Iterator[Message]:
     """Yield the rows that match a message, the most specific one first."""
     begun = (*_by_start().get(text[:_KEY], ()), *_by_start()[""])
-    # What begins with a few letters may be another word: "exit", and "exited on signal 9".
+    # A text that begins with a few fixed letters may be another message: "exit", and "exited on signal 9".
     fitting = [each for each in begun if (each.fits.match if each.fixed >= _FEWEST else each.fits.fullmatch)(text)]
     yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
 

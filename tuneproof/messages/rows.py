@@ -1,10 +1,10 @@
 """The rows of the TOML files next to this module, as typed records.
 
 A row has the wordings of one message. In them, ``<name>`` stands for any text, ``<n>`` for digits, ``<number>`` for a
-whole number, ``<n+>`` for one above zero, ``<function>`` for a function that reads or writes a connection.
-``(111: Connection refused)`` is a Linux error number with glibc's words; other systems have another number, and musl
-and Windows other words: if either is the same, the row matches. ``<end>`` is the beginning of nginx's own list of
-context (", client: ..."), or the line's end.
+whole number, ``<n+>`` for one above zero, ``<program>`` for one word, ``<function>`` for a function that reads or
+writes a connection. ``(111: Connection refused)`` is a Linux error number with glibc's words; other systems have
+another number, and musl and Windows other words: if either is the same, the row matches. ``<end>`` is the beginning
+of nginx's own list of context (", client: ..."), or the line's end.
 """
 
 import tomllib
