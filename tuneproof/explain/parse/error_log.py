@@ -123,7 +123,7 @@ class ErrorLog:
     levels: Mapping[str, int]  # number of nginx's messages by level
     events: Mapping[Event, int]  # how often each event happened, if it did
     upstreams: Mapping[Event, Mapping[str, int]]  # for each event, its number by upstream address
-    workers_left: tuple[datetime, ...]  # when workers exited, the first 1000 times, in the log's own time zone
+    workers_left: tuple[datetime, ...]  # when workers shut down or exited, the first 1000, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last message
     known: tuple[MessageCount, ...] = ()  # one count for each row that matched messages, and each hour
@@ -163,7 +163,7 @@ class Collector:
         self._of_connections = LineSampler()
 
     def add(self, line: str) -> bool:
-        """Count a line; return whether it is a message."""
+        """Count a line; return whether it is a message, or belongs to one."""
         match = _LINE.match(line)
         if match is None:
             # This quick check skips most lines without a message.

@@ -39,7 +39,7 @@ REASONS_OF_A_STALL: Final = frozenset({Reason.BLOCKED, Reason.CALLS, Reason.COMP
 
 
 def parts(iteration: LongIteration) -> dict[Reason, float]:
-    """Return why an iteration was long: the seconds of each reason that would be enough on its own."""
+    """Return why an iteration was long: the seconds of each reason that alone would make it long."""
     own_s = iteration.took_s - iteration.stopped_s - iteration.waited_s
     found = {
         Reason.STOPPED: iteration.stopped_s,
@@ -90,8 +90,8 @@ class WorkerLoop:
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
         """Return the share of random moments at which a new event must wait this long for these reasons alone.
 
-        If the reasons are the worker's own work, only the time counts in which it neither waited for a CPU nor was
-        stopped: a worker without enough CPU time stalls as much in less time.
+        If the reasons are the worker's own work, the time in which it waited for a CPU or was stopped is left out: a
+        worker without enough CPU time stalls as much in less time.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
@@ -99,7 +99,7 @@ class WorkerLoop:
         # The worker also waits for a CPU before its iterations begin, which only schedstat shows.
         waited_s = max(self.ready_s * (self.cpu_wait_share or 0.0), sum(each.waited_s for each in self.long))
         taken_s = waited_s + sum(each.stopped_s for each in self.long)
-        # A wait that began before the recording counts in full, so the waits may exceed the time that was left.
+        # A wait that began before the recording counts in full, so the waits may be longer than the recording.
         ran_s = self.ready_s * (1 - (self.cpu_wait_share or 0.0))
         given_s = (
             self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else max(ran_s, self.watched_s - taken_s)

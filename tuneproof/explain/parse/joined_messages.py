@@ -111,7 +111,7 @@ class JoinedMessages:
 
     @staticmethod
     def _may_go_on(message: str, level: str) -> bool:
-        """Tell whether a message may continue on the next line: wrapped by hand, or by a terminal anywhere."""
+        """Tell whether a message may continue on the next line: a person or a terminal may have wrapped it."""
         if message.endswith(tuple(end for end, _ in _GOES_ON)):
             return True
         if CLIENT in message:

@@ -31,7 +31,7 @@ class LineSample:
         return len(own & other.checksums.keys()), len(own)
 
     def shared_texts(self, other: "LineSample") -> int:
-        """Return how many lines both samples contain, of which those that differ only in their time count once."""
+        """Return how many lines both samples contain; lines that differ only in their time count once."""
         return len({self.checksums[checksum] for checksum in self.checksums.keys() & other.checksums.keys()})
 
 

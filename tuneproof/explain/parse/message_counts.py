@@ -11,7 +11,7 @@ from tuneproof.messages.patterns import find_cut, find_one, words_again
 from tuneproof.messages.rows import Message, messages
 
 MOST_NAMES: Final = 256
-"""The number of names kept per kind and row: they may come from requests. If it is reached, there may be more."""
+"""The number of names kept per kind, row and hour: they may come from requests. If it is reached, there may be more."""
 _OF_ZONES: Final = frozenset(
     {"limit_req", "limit_req_delay", "limit_conn", "limit_dry_run", "limit_req_zone_full", "zone_full"}
 )
@@ -218,7 +218,7 @@ class MessageCounts:
 
     def known(self) -> tuple[MessageCount, ...]:
         """Return the counts."""
-        # Lines that accompany others count only if these are missing, even from other hours.
+        # Lines that accompany counted ones count only if those are missing, even from other hours.
         counted = {row for (row, _), count in self._counts.items() if count.number}
         return tuple(
             MessageCount(

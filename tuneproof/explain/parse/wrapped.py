@@ -42,7 +42,7 @@ _KEYS: Final = (
     # Azure's tables ContainerLogV2, ContainerLog, ContainerAppConsoleLogs_CL and AppServiceConsoleLogs.
     *("LogMessage", "LogEntry", "Log_s", "ResultDescription"),
 )
-# The keys in search results.
+# The keys of inner objects, as in search results.
 _INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result", "event")
 # Lists of lines in one object: CloudWatch, OpenTelemetry, Loki (a time before each line), Elastic's original line, and
 # a command's stderr in Ansible's output.

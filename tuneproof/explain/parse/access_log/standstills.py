@@ -26,7 +26,7 @@ LATE_MS: Final = 30
 SILENT_MS: Final = 50
 # The number of signs that a worker shows on average in such a silence: the probability of none is e^-3, 5 %.
 _EXPECTED: Final = 3
-# Other clients' requests that continue with the late one: one alone may be chance, or come from the same client.
+# This many other clients must have requests that continue with the late one: a single one may be chance.
 TOGETHER: Final = 2
 TOGETHER_MS: Final = 3
 # A request with more time than this outside its upstream may have a slow body, a slow reader or a subrequest.

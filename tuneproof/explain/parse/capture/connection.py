@@ -340,7 +340,7 @@ class FlowState:
         return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
 
     def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:
-        """Check whether a segment other than SYN and RST shows that the connection is open."""
+        """Check whether a segment shows that the connection is open."""
         handshake, server = self.handshake, self.server
         if handshake is None:
             return

@@ -16,8 +16,8 @@ from tuneproof.explain.parse.capture.records import Endpoint, endpoint
 LIVE_CONNECTIONS: Final = 20_000
 """The maximum number of connections to track, the latest ones; each takes about half a KiB."""
 FLIGHTS: Final = 3
-"""A client that sends its Initial this often, over half a second, gets no answer. Fewer Initials show nothing: the
-capture may have ended, or a packet may be lost. Timers begin at 0.3 to 1 s, and double (RFC 9002, 6.2)."""
+"""A client that sends its Initial this often, in half a second or more, gets no answer. Fewer Initials show nothing:
+the capture may have ended, or a packet may be lost. Timers begin at 0.3 to 1 s, and double (RFC 9002, 6.2)."""
 
 _SERVICES: Final = 64
 # The limit on servers while reading: a scan of all addresses must not use unlimited memory.
