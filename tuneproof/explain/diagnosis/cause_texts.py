@@ -1,4 +1,4 @@
-"""The name of each cause and its next step, with the page about it."""
+"""The name of each cause and its next step, with the page about it if there is one."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ BULK_STEP: Final = (
     "separate large downloads from the other requests, then consider a smaller net.ipv4.tcp_rmem, which bounds what "
     "one loop iteration reads: docs/reuseport-stall.md."
 )
-"""The next step against loop iterations that read and write much."""
+"""The next step against loop iterations that read or write a lot."""
 
 
 class CauseText(NamedTuple):

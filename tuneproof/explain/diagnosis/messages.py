@@ -34,7 +34,7 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.CLIENT_GONE: ("client_closed_waiting",),
     Cause.SLOW_READER_BUFFERING: ("response_to_temporary_file",),
 }
-"""The messages that show each cause, by their row."""
+"""The messages that show a cause, by the ids of their rows."""
 _ADDRESS: Final = re.compile(r"[\d.]+(?::\d+)?$|\[|unix:")
 _LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
 """Causes that nginx logs whenever they occur, at the default level."""
@@ -90,7 +90,7 @@ class Messages:
     ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, in the same order
     all_messages: int = 0  # number of all messages, including those without a row
     own_messages: int = 0  # number of nginx's own messages: the kernel and Kubernetes log none about upstreams
-    has_errors: bool = False  # whether the logs contain level error: some are written from crit on
+    has_errors: bool = False  # whether the logs contain levels below crit: some begin at crit
     unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Messages:
     def not_logged(self) -> tuple[Cause, ...]:
         """Return the causes without a message in these logs, although nginx would log them.
 
-        A few lines show nothing: they may have been selected.
+        With only a few messages, the result is empty: they may have been selected.
         """
         if self.own_messages < ENOUGH_MESSAGES:
             return ()
@@ -186,7 +186,7 @@ def _copies(evidence: EvidenceSet) -> Counter[str]:
 
 def _of(findings: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFinding, ...]:
     chosen = [each for each in findings if each.row.problem is problem]
-    # With equal numbers, nginx's own messages come first: other programs repeat theirs, however many requests fail.
+    # With equal weights, nginx's own messages come first: other programs repeat theirs, however many requests fail.
     return tuple(sorted(chosen, key=lambda each: (-each.weight, not each.row.levels, each.first, each.row.id)))
 
 

@@ -39,14 +39,14 @@ _CONFIRM: Final = {
 }
 # These messages show that the upstream speaks HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
-# Their texts compare modules, so the directives in them are not replaced.
+# The texts of these rows compare modules, so the directives in them are not replaced.
 _COMPARE: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_http2_pool"})
 _OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
 _TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
 # nginx takes the brace in "\d{4}$" for the beginning of a block; this is the text after it.
 _QUANTITY: Final = re.compile(r"\d*,?\d*\}")
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
-"""The equivalent in versions without a directive."""
+"""The equivalent of a directive in versions that lack it."""
 # Modules that Debian does not package, by their directives.
 _ELSEWHERE: Final = (
     (r"vhost_traffic_status\w*", "nginx-module-vts"),

@@ -1,4 +1,4 @@
-"""Formats messages of error logs: a complete answer to the most important one, and a line for each other one."""
+"""Formats messages of error logs: a complete answer to the most important one, and a line for each of the others."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -82,7 +82,7 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
 
 
 def _often(finding: MessageFinding) -> str:
-    """Return how often and since when, and in how many requests, if an access log covers that time."""
+    """Return how often and when messages were logged, and in how many requests if an access log covers that time."""
     text = count(finding.number, "message")
     if finding.first and finding.first == finding.last:
         text += f", at {finding.first}"
@@ -141,7 +141,7 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
     number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
-    # If no name has a large share, none is worth showing.
+    # If every name has less than one message in twenty, none is worth showing.
     common = {name: times for name, times in names.items() if times >= _FAIR_SHARE * sum(names.values())}
     if len(names) > _MOST_NAMES and not common:
         return f"{number} {many}"

@@ -2,7 +2,7 @@
 
 A capture on a real machine also contains port scans, a metadata service, ssh or a monitor's probes. Their refusals and
 losses say nothing about nginx. Services with HTTP or TLS are kept if the capture shows both legs of their requests, or
-if they have at least a twentieth of the busiest one's traffic. Without any, those with the most attempts are kept. A
+if they have at least a twentieth of the busiest one's traffic. Without any, the same limit applies to all services. A
 port without any data is kept as well if clients tried it often and it may be nginx's.
 """
 
@@ -122,7 +122,7 @@ def _is_silent(service: ServiceSummary) -> bool:
 
 
 def _is_unrelated(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
-    """Tell whether a port that never answers is unrelated to nginx, since another service works.
+    """Tell whether a port without any working connection is unrelated to nginx, since another service works.
 
     It is a closed port of the same machine, or the IPv6 address that clients try before the working IPv4 address (RFC
     8305), or vice versa. It may be nginx's if a working service connects to it, as nginx does to a local upstream.

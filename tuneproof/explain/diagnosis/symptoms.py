@@ -1,4 +1,4 @@
-"""Symptoms that users notice, whatever the cause: errors, abandoned, slow or repeated requests.
+"""Symptoms that users notice, whatever the cause: errors, abandoned or slow requests, retransmitted data.
 
 "No problem" requires that there are none. Messages from error logs are in messages.py.
 """
@@ -27,13 +27,13 @@ from tuneproof.wording import count, seconds, share
 
 # From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
-# Long polls wait on purpose; if most requests of a log are fast, they are rarely so many, even at night.
+# Long polls wait on purpose; if most requests of a log are fast, they are rarely this large a share, even at night.
 SLOW_SHARE: Final = 0.25
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1
 # On a fast network, a slow response takes this many times the handshake.
 BEYOND_HANDSHAKE: Final = 10
-# A path that loses one segment in twenty does not work.
+# A path that loses one segment in twenty is nearly unusable.
 REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
 _SERVER_ERRORS: Final = range(500, 600)
@@ -82,7 +82,7 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
 def not_shown(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield why the files may not show all symptoms.
 
-    The format combined contains no times, TLS hides requests from a capture, and unread lines may be failed requests.
+    The combined format contains no times, TLS hides requests from a capture, and unread lines may be failed requests.
     """
     captured = [where.service.response_s for where in captured_services(evidence)]
     logged = [log.content.request_time_s for log in evidence.access_logs]
@@ -231,7 +231,7 @@ def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:
 
 
 def _half_closed(table: SocketTable) -> Iterator[str]:
-    """Yield a sentence for each port and peer with many connections that only the other end has closed."""
+    """Yield a sentence for each port or peer with many connections that only the other end has closed."""
     entries = [entry for entry in table.entries if entry.state not in _WITHOUT_PROGRAM]
     ports = Counter(entry.local.port for entry in entries)
     peers = Counter(str(entry.peer) for entry in entries)

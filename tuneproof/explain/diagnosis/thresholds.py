@@ -10,9 +10,9 @@ ENOUGH_HANDSHAKES: Final = 20
 """This many connections, none of them refused or with a retransmitted SYN, contradict a cause: a queue that drops only
 one SYN in seven accepts twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
-"""Fewer events may be chance: an error log may span years, and has no number of requests."""
+"""Fewer events may be chance: an error log may span years, and does not count requests."""
 LOGGED_WITHIN: Final = timedelta(minutes=2)
-"""A request is logged when it ends, its messages before; these are rarely further apart than this."""
+"""A request is logged when it ends, and its messages earlier: rarely by more than this."""
 TOUCHED_SHARE: Final = 0.01
 """The affected share of requests, by the exact lower limit, that is enough for a complaint."""
 SLOW_MEDIAN_S: Final = 0.1

@@ -1,1 +1,1 @@
-"""One module for each cause, which weighs its signs."""
+"""The modules that weigh the signs of a cause, or of several related ones."""

@@ -20,7 +20,7 @@ from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUEST
 from tuneproof.explain.parse.error_log import Event
 
 BAD_GATEWAY: Final = 502
-# Nine in ten of Linux's default ip_local_port_range, 32768 to 60999.
+# About nine in ten of Linux's default ip_local_port_range, 32768 to 60999.
 MANY_PORTS: Final = 25_000
 # The error log contains local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
@@ -77,7 +77,7 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def reload(evidence: EvidenceSet) -> CauseAssessment:
-    """Look for connections that nginx closed during a request, when its workers exited."""
+    """Look for connections that nginx closed during a request, as workers do when they exit."""
     case = Case(Cause.RELOAD)
     left = {int(at.timestamp()) for log in evidence.error_logs for at in log.content.workers_left}
     around = {(second + offset_s) % QUARTER_S for second in left for offset_s in _AROUND_S}
@@ -108,7 +108,7 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def _no_502(evidence: EvidenceSet, case: Case) -> None:
-    # A log of another day or host does not contradict the 502s in this one.
+    # If one log has 502s, another one without any, of another day or host, does not contradict them.
     has_502 = any(log.content.status_counts.get(BAD_GATEWAY) for log in evidence.access_logs)
     for log in evidence.access_logs:
         if log.content.requests >= ENOUGH_REQUESTS and not has_502:

@@ -23,7 +23,7 @@ class CpuWait:
     """Time on the run queue."""
 
     share: float  # share of the time in which the process wanted to run, or, with pidstat, of all time
-    of: str  # description of the share
+    of: str  # of which time, in words, and the source
     file: str
 
     @property

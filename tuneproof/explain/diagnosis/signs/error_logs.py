@@ -1,4 +1,4 @@
-"""Events in error logs, if there are enough of them: a log may span years, and has no number of requests."""
+"""Events in error logs, if there are enough of them: a log may span years, and does not count requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class FrequentEvent:
     """An event in one log."""
 
     number: int  # how often it happened
-    upstream: str  # "upstreams" for several
+    upstream: str  # "upstreams" for several or none
     file: str  # the log
 
 

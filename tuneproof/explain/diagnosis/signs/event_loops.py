@@ -18,7 +18,7 @@ _LATE_SHARE: Final = 0.1
 # Or the worker stalls rarely, but for a long time: one event in a hundred waits for 100 ms.
 _VERY_LATE_S: Final = 0.1
 _VERY_LATE_SHARE: Final = 0.01
-# A nearly idle worker may wait for a CPU, too, but without consequences.
+# A worker that rarely wants to run may wait for a CPU, too, but without consequences.
 _BUSY_SHARE: Final = 0.3
 _TIMES_SHOWN: Final = 5
 
@@ -115,7 +115,7 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
 
 
 def _short_of_cpu(loop: WorkerLoop) -> Iterator[LoopSign]:
-    """Yield a sign if the worker waits for a CPU before its iterations begin, which these do not show."""
+    """Yield a sign if the worker waits for a CPU before its iterations begin: their figures do not show that."""
     waits = loop.cpu_wait_share or 0.0
     if waits >= WAITING_SHARE and loop.ready_s >= _BUSY_SHARE * loop.watched_s:
         yield LoopSign(

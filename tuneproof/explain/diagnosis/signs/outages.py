@@ -1,6 +1,6 @@
 """Outages in access logs: periods of minutes in which many requests failed.
 
-In a log of hours, an outage of minutes fails only a small share of all requests.
+In a log of hours, an outage of minutes affects only a small share of all requests.
 """
 
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from tuneproof.explain.parse.access_log.sums import Outage
 
 NOTICED_SHARE: Final = 0.1
 """The share of requests that fail in an outage that users notice."""
-# If so many of a log's errors are in one period, the others are another matter.
+# If this share of a log's errors is in one period, the others are another matter.
 _NEARLY_ALL: Final = 0.9
 _SHORT: Final = 0.5
 
@@ -32,7 +32,7 @@ def period(outage: Outage, log: LogSummary) -> str:
 
 
 def short_period(errors: int, log: LogSummary) -> str:
-    """Return the period of nearly all server errors, if it is short compared with the log's; else an empty text."""
+    """Return the period of nearly all server errors, if it is at most half of the log's; else an empty text."""
     outage, first, last = log.outage, log.first_time, log.last_time
     if outage is None or first is None or last is None or outage.failed < _NEARLY_ALL * errors:
         return ""

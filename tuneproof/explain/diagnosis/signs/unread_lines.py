@@ -13,7 +13,7 @@ def unread_lines(evidence: EvidenceSet) -> int:
 
 
 def refute(case: Case, log: Named[LogSummary], text: str) -> None:
-    """Add a figure of all requests in a log that contradicts the cause, unless unread lines may contain others.
+    """Add a figure about all requests in a log that contradicts the cause; if unread lines may hide others, a doubt.
 
     ``text``: the sentence without its full stop.
     """
