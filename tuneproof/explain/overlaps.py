@@ -12,7 +12,7 @@ from tuneproof.explain.parse.message_counts import MessageCount
 from tuneproof.messages.rows import Problem, messages
 from tuneproof.wording import share
 
-# Two hosts may log equal lines about one monitor; these lines differ from each other only in their times.
+# Two hosts may log a monitor's requests in equal lines; such lines differ from each other only in their times.
 _ENOUGH_LINES: Final = 20
 _PART_SHARED: Final = 0.05
 _ALL_SHARED: Final = 0.95
@@ -100,16 +100,16 @@ def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
 
 
 def _of_other_times(files: Sequence[Found]) -> list[Found]:
-    """Set messages apart that are from before or after all requests of the access logs, such as those of another day.
+    """Set messages apart that are from outside the periods of all access logs, such as those of another day.
 
-    A few requests may be an excerpt: then the log is only reported.
+    A few requests may be an excerpt: then no message is moved, and a log from another time only gets a warning.
     """
     access_logs = [log.content for file in files for log in file.evidence.access_logs]
     periods = [(log.first_time, log.last_time) for log in access_logs if log.first_time and log.last_time]
     is_excerpt = sum(log.requests for log in access_logs) < ENOUGH_REQUESTS
 
     def is_apart(begin: datetime | None, end: datetime | None) -> bool:
-        """Tell whether a period is another time, in any time zone: an error log's local times are read as UTC."""
+        """Tell whether a period is outside those of all access logs, in any time zone: local times are read as UTC."""
         if begin is None or end is None:
             return False
         return bool(periods) and all(end + _WEST < first or begin - _EAST > last for first, last in periods)

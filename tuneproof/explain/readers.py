@@ -1,4 +1,4 @@
-"""Reads each kind of file into figures for a person and evidence for the diagnosis. Logs are in logs.py."""
+"""Reads files into figures for a person and evidence for the diagnosis; logs.py reads logs and configurations."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
