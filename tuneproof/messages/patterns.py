@@ -159,7 +159,7 @@ def _with_functions(words: str) -> tuple[str, ...]:
 
 @cache
 def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
-    """Return the wordings by their first characters; those with a placeholder first are under the empty string."""
+    """Return the wordings by their first characters; those with an early placeholder are under ""."""
     made: dict[str, list[_Candidate]] = defaultdict(list)
     for message in messages().values():
         for text in (each for words in message.words for each in _with_functions(words.text)):

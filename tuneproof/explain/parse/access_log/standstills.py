@@ -6,7 +6,7 @@ was open, when a request ended. During a stall there are none of these, and at i
 
 A late connect can have other reasons, but they do not leave all of these signs: the worker logged nothing for long
 before it noticed the connection; several of its requests, from other clients, continued within milliseconds; and
-another worker opened a connection to the same server that began later and finished sooner. A network outage or a slow
+another worker began to connect to the same server later, and finished sooner. A network outage or a slow
 TLS handshake would delay the other connection, too, and separate delays end separately. Waiting requests continue in
 the same iteration or the next; a request that was read after the response may be the same client's next one.
 """
