@@ -1,6 +1,6 @@
 """The program that bpftrace runs, and its output format.
 
-From when ``epoll_wait`` returns until it is called again, a worker serves no other client: that is one iteration of
+From when ``epoll_wait`` returns until it is called again, new events wait: that is one iteration of
 its event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms
 or longer separately, so one worker causes at most 200 such lines a second. It needs system-call tracepoints,
 sched_switch, and the thread ids in the kernel's own PID namespace, but no symbols.

@@ -103,13 +103,13 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
     """Return the claim that large responses make loop iterations long."""
     return _claim(
         f"{name}{_BUSY}",
-        f"Large responses of {route.shown} keep an event loop busy: one iteration reads more than 1 MiB before the "
-        "worker serves anyone else",
+        f"Large responses of {route.shown} keep an event loop busy: one iteration reads more than 1 MiB while "
+        "later requests wait",
         (arm,),
         effect=lambda block: _turn_bytes(block[arm], route) / MIB,
         effect_name="bytes that a loop iteration reads ÷ 1 MiB",
         threshold=1.0,
-        why="reading 1 MiB at once takes a worker milliseconds, in which it serves no other client",
+        why="reading 1 MiB at once takes a worker milliseconds, in which new events wait",
         fine=Fine(what="large responses leave the event loop to others", verdict=Verdict.REFUTED),
         route=route,
     )

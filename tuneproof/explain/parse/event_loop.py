@@ -1,7 +1,6 @@
 """Reads and writes recordings of ``watch --record``: JSON lines, each about a second of one worker's event loop.
 
-An iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it; until then, the worker serves
-no other client.
+An iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it; until then, new events wait.
 """
 
 import json
