@@ -1,4 +1,4 @@
-"""``python3 -m scripted`` serves on port 8000 until SIGINT, and handles the calls on standard input."""
+"""``python3 -m scripted`` serves on port 8000 and answers calls on standard input, until SIGINT or end of input."""
 
 import asyncio
 import contextlib

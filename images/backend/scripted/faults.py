@@ -26,7 +26,7 @@ class Faults:
     async def say(self, says: str, then: Then) -> None:
         """From now on, send ``says`` as the response, then do ``then`` with the connection.
 
-        Connections that have waited in silence are forgotten.
+        Connections that have waited in silence are closed.
         """
         for transport in self._silent:
             transport.abort()
@@ -34,7 +34,7 @@ class Faults:
         self._says, self._then = says.encode("latin-1"), then
 
     async def serve(self, address: str = "0.0.0.0", *, first_port: int = BROKEN_PORT) -> None:  # noqa: S104 - the lab's
-        """Listen on consecutive ports, from ``first_port`` on."""
+        """Listen on the protocol's ports, all shifted by as much as ``first_port`` differs from BROKEN_PORT."""
         offset = first_port - BROKEN_PORT
         for port, answer in ((BROKEN_PORT, self._answer), (SILENT_PORT, self._say_nothing)):
             self._open.append(await asyncio.start_server(answer, address, port + offset))

@@ -108,7 +108,7 @@ class Player:
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of a connection."""
-        # An empty buffer means that the kernel has taken all data.
+        # With this limit, drain() waits until the kernel has taken all data.
         writer.transport.set_write_buffer_limits(high=0)
         self._connections += 1
         self._open.add(writer)
@@ -117,7 +117,7 @@ class Player:
             while await self._answer(reader, writer, number):
                 number += 1
         except (OSError, EOFError):
-            # A connection that this side has reset no longer counts as open.
+            # A connection that this side has ended no longer counts as open.
             self._left += writer in self._open
         finally:
             self._open.discard(writer)

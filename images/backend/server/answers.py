@@ -1,4 +1,4 @@
-"""Responses to requests: takes the headers of a request, and returns bytes."""
+"""Turns the headers of a request into the bytes of its response."""
 
 import enum
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def too_long() -> Answer:
 
 
 def _wait_ms(target: bytes) -> int | None:
-    """Return the delay of a backend that is slow on purpose: pages under /wait/200 take 200 ms."""
+    """Return the delay that a target asks for, at most a minute: /wait/200 takes 200 ms; None for other targets."""
     digits = target.removeprefix(WAIT_PATH)
     if digits == target or not digits.isdigit() or len(digits) > len(str(LONGEST_WAIT_MS)):
         return None

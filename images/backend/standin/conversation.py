@@ -1,4 +1,4 @@
-"""One connection: its first bytes show the protocol; for TLS, so do the first decrypted bytes."""
+"""One connection: its first byte shows the protocol; over TLS, the first decrypted byte does."""
 
 import asyncio
 import contextlib

@@ -24,9 +24,9 @@ class Streams:
     ) -> NoReturn:
         """Write events after the headers, and keep the stream open.
 
-        EOFError or OSError: The peer has left.
+        Raises EOFError or OSError: the peer has left.
         """
-        # An empty buffer means that the kernel has taken all data.
+        # With this limit, drain() waits until the kernel has taken all data.
         writer.transport.set_write_buffer_limits(high=0)
         for _ in range(events):
             writer.write(framed(_EVENT))

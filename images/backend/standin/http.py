@@ -1,4 +1,4 @@
-"""HTTP/1.0 and 1.1 (RFC 9112), with keepalive if the peer wants it."""
+"""HTTP/1.0 and 1.1 (RFC 9112), with keepalive if the peer allows it."""
 
 import asyncio
 from collections.abc import Mapping

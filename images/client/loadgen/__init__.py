@@ -1,1 +1,1 @@
-"""The client's load generators, such as loop probe, fast requests and bulk downloads; most need only Python itself."""
+"""The client's load generators, such as the loop probe, fast requests and bulk downloads; most need only Python."""

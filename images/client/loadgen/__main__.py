@@ -44,7 +44,7 @@ class Loadgen:
 
 
 def allow_many_files() -> None:
-    """Raise the soft limit on open files to the hard limit (getrlimit(2)), also for the tools that this starts."""
+    """Raise the soft limit on open files to the hard limit (getrlimit(2)); tools that are started later inherit it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

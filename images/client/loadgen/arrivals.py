@@ -37,7 +37,7 @@ class ArrivalStamps:
 
 
 def _realtime_minus_monotonic_s() -> float:
-    """Return the difference of the two clocks, from two readings that are as close together as possible."""
+    """Return the difference of the two clocks, from the quickest of several readings of both."""
     best_s, offset_s = float("inf"), 0.0
     for _ in range(_TRIES):
         before_s = time.monotonic()

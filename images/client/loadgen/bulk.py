@@ -21,7 +21,7 @@ class Downloads:
     window_bytes: tuple[int, ...]  # by download, from the start of the window
     ended_early: int  # downloads that ended before the window did, by FIN or by a reset
     ended_s: float  # when the last download ended, in CLOCK_MONOTONIC seconds
-    unexpected: str | None = None  # the start of a response without status 200, which ends all downloads
+    unexpected: str | None = None  # a message about a response that is not a 200, which ends all downloads
 
 
 def download(
@@ -29,7 +29,7 @@ def download(
 ) -> Downloads:
     """Read requested downloads until ``end_s``, or until all have ended, or there is something to read on ``stop_fd``.
 
-    Only bytes that arrive after ``start_s`` count (CLOCK_MONOTONIC seconds). The connections are closed at the end.
+    Only bytes that are read after ``start_s`` count (CLOCK_MONOTONIC seconds). The connections are closed at the end.
     """
     running = _Running(connections, start_s=start_s)
     poller = select.epoll()
@@ -73,7 +73,7 @@ class _Running:
             connection.setblocking(False)
 
     def has_ended(self, fd: int) -> bool:
-        """Read what has arrived on a connection; return whether its download has ended, also by a reset."""
+        """Read what has arrived on a connection; return whether its download has ended, by FIN or by a reset."""
         index = self.left[fd]
         try:
             # The kernel copies only the first data of a response, and drops everything else (see above).

@@ -52,7 +52,7 @@ class Crowd:
         self.waiting: dict[int, Member] = {}  # not open yet, by file descriptor
         self.open: dict[int, Member] = {}
         self.ended: list[Member] = []  # closed by the server after they were open; their sockets stay
-        self.failed: Counter[str] = Counter()  # never open, by the errno's name or the fault of the response
+        self.failed: Counter[str] = Counter()  # never open, by the errno's name or what was wrong with the response
         self.connect_ms: list[float] = []  # from connect() to an established connection
 
     def begin(self, connection: socket.socket, server: tuple[str, int], request: bytes = b"") -> None:
@@ -80,7 +80,7 @@ class Crowd:
                 self._fail(fd, str(refused))
 
     def give_up(self, *, timeout_s: float) -> None:
-        """Reset the connections that are not open after this time."""
+        """Reset the connections that are still not open this long after they started."""
         limit_s = time.monotonic() - timeout_s
         for fd in [fd for fd, member in self.waiting.items() if member.began_s <= limit_s]:
             self._fail(fd, errno_name(errno.ETIMEDOUT))
@@ -114,7 +114,7 @@ class Crowd:
 
     def _keep(self, fd: int) -> None:
         self.open[fd] = self.waiting.pop(fd)
-        # Arriving data is not watched for: it would wake this loop constantly, and nothing reads it.
+        # Arriving data is not watched for: it would wake this loop constantly, and nothing reads it at once.
         self._poller.modify(fd, _BY_SERVER)
 
     def _is_answered(self, member: Member) -> bool:
@@ -122,7 +122,7 @@ class Crowd:
         try:
             chunk = member.connection.recv(4096)
         except BlockingIOError:
-            # The packet that woke this loop was damaged (BUGS in select(2)).
+            # The packet that woke this loop may have been damaged (BUGS in select(2)).
             return False
         if not chunk:
             raise _Refused(_CLOSED)

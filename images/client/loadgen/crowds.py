@@ -16,8 +16,8 @@ from tuneproof.lab.protocol.loadgen import Held, SlowReadersSeen, SlowReading, S
 from . import http1
 from .crowd import Crowd, errno_name, new_socket, reset_all
 
-# Established connections are noticed after this many further connect() calls, so the times are imprecise by well under
-# a millisecond. Looking more often would slow down the storm.
+# Established connections are noticed after at most this many further connect() calls, so the times are imprecise by
+# well under a millisecond. Looking more often would slow down the storm.
 _LOOK_EVERY = 32
 # This many connections fit into nginx's default accept queue of 511 (``backlog`` of its directive listen).
 _BURST = 256
@@ -59,7 +59,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
 
 
 class Holder:
-    """Holds connections between calls; on each, the headers of its response are read, but not its body."""
+    """Holds connections between calls; of each response, the headers and at most the start of the body are read."""
 
     def __init__(self, timeout_s: float = 10.0) -> None:
         self._timeout_s = timeout_s
@@ -77,7 +77,7 @@ class Holder:
                 except OSError as error:
                     crowd.failed[errno_name(error.errno)] += 1
             if crowd.waiting:
-                # The first one started first, and is the next to time out.
+                # The first entry is the oldest connection, and the next to time out.
                 oldest_s = next(iter(crowd.waiting.values())).began_s
                 crowd.look(max(0.0, oldest_s + self._timeout_s - time.monotonic()))
                 crowd.give_up(timeout_s=self._timeout_s)
@@ -157,7 +157,7 @@ def _check_answers(crowd: Crowd) -> None:
 
 
 def unread_bytes(connection: socket.socket) -> int:
-    """Return how many bytes wait in the receive buffer. TIOCINQ, FIONREAD and SIOCINQ are one number (ioctl_tty(2))."""
+    """Return how many bytes wait in the receive buffer. TIOCINQ, FIONREAD and SIOCINQ are the same (ioctl_tty(2))."""
     count: int = struct.unpack("i", fcntl.ioctl(connection, termios.FIONREAD, bytes(4)))[0]
     return count
 

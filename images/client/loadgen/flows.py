@@ -86,7 +86,7 @@ class Standing:
         asyncio.run_coroutine_threadsafe(self._others_ended.wait(), self._loop).result()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
-        """Reset the connections that stay open, or let them continue; return the results of each flow's connections."""
+        """Let the connections that stay open take their later steps, then reset them; return each flow's results."""
         self._loop.call_soon_threadsafe(self._ended.set)
         try:
             return self._running.result()
@@ -149,7 +149,7 @@ class Flows:
     def run(
         self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
     ) -> tuple[tuple[Connection, ...], ...]:
-        """Run flows at once, and return the results of each flow's connections."""
+        """Run flows at the same time, and return the results of each flow's connections."""
         standing = Standing(flows, Server(address=address, port=port, sources=sources, host=host))
         standing.wait()
         return standing.end()
@@ -240,7 +240,7 @@ class _Talk:
             await self._send_slowly(self._writer)
             await _receive(reader, self._begin_answer(), flow)
         elif flow.head_bytes:
-            # Without a buffer, drain() waits until the kernel has accepted everything.
+            # With this limit, drain() waits until the kernel has accepted everything.
             self._writer.transport.set_write_buffer_limits(high=0)
             self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
             await self._writer.drain()
@@ -268,14 +268,14 @@ class _Talk:
         return answer
 
     def _ask(self, writer: asyncio.StreamWriter, number: int) -> _Answer:
-        """Send the rest of a request; return the object that will hold its response."""
+        """Send a request, or the rest of one that has begun; return the object that will hold its response."""
         answer = self._begin_answer()
         asked = request(self._flow, self._server.host, connection=self._number, number=number)
         writer.write(asked[self._flow.head_bytes :])
         return answer
 
     async def _repeat(self) -> None:
-        """Repeat the request until the flows end, or until the server announces that it will close the connection."""
+        """Repeat the request until the flows end, and once after; stop if the server announces that it will close."""
         self._settled()
         is_last = False
         while self._writer is not None and not is_last and not self.report.answers[-1].says_close:

@@ -9,7 +9,7 @@ _GAP_S = 0.0003
 
 
 def run(seconds: float) -> Gaps:
-    """Spin for a while; nothing else of the lab may run at the same time."""
+    """Spin for a while; nothing else in the lab may run at the same time."""
     gaps_s = []
     began_s = last_s = time.monotonic()
     while last_s < began_s + seconds:

@@ -34,14 +34,14 @@ def request(path: str, headers: Mapping[str, str], *, method: str = "GET", body_
 
 
 def get(path: str, *, host: str, trial: str, keep_alive: bool = True) -> bytes:
-    """Return the bytes of a GET request; ``trial`` travels in X-Trial so that the access log can be joined."""
+    """Return the bytes of a GET request; ``trial`` is sent as X-Trial, to find its lines in the access log."""
     return request(path, {"Host": host, "X-Trial": trial, "Connection": "keep-alive" if keep_alive else "close"})
 
 
 def parse_head(raw: bytes) -> Head:
     """Parse the bytes before the empty line.
 
-    Raises ValueError: the bytes are not an HTTP response head.
+    Raises ValueError: the bytes are not the status line and headers of an HTTP response.
     """
     status_line, *header_lines = raw.decode("latin-1").split("\r\n")
     protocol, _, rest = status_line.partition(" ")

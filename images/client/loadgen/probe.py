@@ -2,7 +2,7 @@
 
 It uses one keepalive connection per worker and one small request per tick. A worker answers as soon as its loop reaches
 the connection, so the time from sending to the response is the loop's lag. The probe is a closed loop: while a response
-is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
+is outstanding, ticks are counted as missed instead of queued; this undercounts long stalls: it errs on the safe side.
 
 The kernel records when a response arrived (SO_TIMESTAMPNS, socket(7) and
 https://docs.kernel.org/networking/timestamping.html), so time in which this process had no CPU does not count as the
@@ -20,7 +20,7 @@ from tuneproof.lab.protocol.stall import ProbeSamples
 from . import http1
 from .arrivals import ArrivalStamps
 
-# Sending a small request takes about ten microseconds; if it took longer than this, it was interrupted.
+# Sending a small request takes about ten microseconds; if it took longer than this limit, it was interrupted.
 _LONGEST_SENDING_S = 0.001
 
 

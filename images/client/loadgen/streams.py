@@ -1,7 +1,7 @@
 """Responses that stay open, over HTTP/1.1, TLS and HTTP/2, and how much of each has arrived.
 
-Data is read only on request, and then everything that the kernel has, so that counts do not depend on this program's
-timing.
+Data is read only when a call needs the counts, and then everything that the kernel has, so that counts do not depend on
+this program's timing.
 """
 
 import socket

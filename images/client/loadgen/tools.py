@@ -2,13 +2,13 @@
 
 What the tools count, according to their sources (support/ab.c of httpd 2.4, src/wrk.c of wrk 4.1.0):
 
-* ab opens one connection first and, once it has the headers of that response, all others. With ``-r`` it survives
-  resets, but it ends with an error after about ten refused connections, and if nothing happens for its time limit.
+* ab opens one connection first and, once it has the headers of its response, all others. With ``-r`` it survives
+  resets, but it ends with an error after about ten refused connections, or if nothing happens within its time limit.
 * ab counts one broken connection under several names (receive, exceptions, length), and as complete; if the connection
   was never established, its connect time is 0. ab's times are therefore valid only without failures.
-* ab counts a request on a keepalive connection with a connect time of 0.
-* wrk's latency begins when the connection is established. Responses after its time limit count as timeouts, although
-  they are complete.
+* ab counts each further request on a keepalive connection with a connect time of 0.
+* wrk's latency begins when a request is sent on an established connection. Responses after its time limit count as
+  timeouts, although they are complete.
 """
 
 import math

@@ -47,7 +47,7 @@ class Trials:
         self._waiting: Prepared | None = None
 
     def prepare(self, trial: Trial) -> float:
-        """Prepare a trial, and drop one that still waits; return when the trial was ready."""
+        """Drop an earlier trial that was not started, and prepare this one; return the time when it was ready."""
         if self._waiting is not None:
             self._waiting.give_up()
             self._waiting = None
@@ -99,7 +99,7 @@ def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end
 
 
 def prepare(spec: Trial) -> Prepared:
-    """Run the unloaded phase, then place the connections, unless neither probes nor downloads need any.
+    """Run the unloaded phase, then place the connections that probes and downloads need, if any.
 
     Raises PlacementError: the workers were not reached in time. Raises OSError: nothing listens there.
     """

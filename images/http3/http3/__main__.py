@@ -177,7 +177,7 @@ def _process_datagrams(client: Client) -> bool:
 def _ended(
     clients: Iterable[Client], *, closes: bool = True, round_trips: int = 0
 ) -> tuple[protocol.Http3Connection, ...]:
-    """Return the results of clients, and close their connections."""
+    """Return the results of clients; close their connections (unless ``closes`` is false) and their sockets."""
     found = []
     for client in clients:
         found.append(client.result(round_trips))

@@ -133,7 +133,7 @@ class Client:
 
     @property
     def is_done(self) -> bool:
-        """Whether every request was answered, or none can be any more."""
+        """Whether every request was answered, or the connection has ended."""
         return bool(self.end) or len(self._whole) == len(self._statuses)
 
     @property
@@ -164,12 +164,12 @@ class Client:
         )
 
     def change_port(self) -> None:
-        """Continue from another port, like a client behind an address translation that has forgotten the connection."""
+        """Continue from another port, like a client behind a NAT that has dropped its mapping."""
         old, self.socket = self.socket, self._new_socket()
         old.close()
 
     def close(self) -> None:
-        """Close the connection regularly."""
+        """Close the connection cleanly."""
         self.quic.close()
         self.send()
 
@@ -182,7 +182,7 @@ class Client:
 
 
 def run(clients: Sequence[Client], done: Callable[[Client], bool], *, timeout_s: float, late: str = TIMEOUT) -> None:
-    """Serve the clients' sockets and timers until each is done or has ended; ``late`` ends those that take too long."""
+    """Serve the clients' sockets and timers until each is done or has ended, at the time limit with ``late``."""
     until_s = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
         left = set(clients)

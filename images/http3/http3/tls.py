@@ -1,4 +1,4 @@
-"""A TLS connection with one request, over memory, so that the packets and the number of ClientHellos are seen."""
+"""A TLS connection with one request, over memory buffers, so that packets and ClientHellos can be counted."""
 
 import socket
 import ssl
@@ -24,7 +24,7 @@ def ask(server: tuple[str, int], asked: TlsRequest) -> TlsSeen:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as plain:
         plain.settimeout(_TIMEOUT_S)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # The size is set before connecting, because the SYN announces it.
+        # The MSS is set before connecting, because the SYN announces it.
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, asked.mtu_bytes - _IP_AND_TCP_BYTES)
         plain.connect(server)
         return _Connection(plain, asked).run()

@@ -42,5 +42,5 @@ if __name__ == "__main__":
         sys.stdin.read()
         sys.exit()
     answers(Agent(wire, greeting)).serve(sys.stdin, sys.stdout)
-    # Without an input there are no calls, but the namespace may still be in use.
+    # After the end of the input there are no more calls, but the namespace may still be in use.
     signal.pause()

@@ -1,7 +1,7 @@
 """Addresses outside the lab's own network: traffic to them is redirected to an address inside it.
 
 IPv4 destinations are replaced before packets leave (nft(8), "NAT statements"): in a network without a route to the
-outside, the engine's own rules drop packets to all other addresses. IPv6 traffic, which that network may not carry,
+outside, the engine's own rules drop packets to addresses beyond it. IPv6 traffic, which that network may not carry,
 ends in this namespace.
 """
 
@@ -41,7 +41,7 @@ def run(*command: str, stdin: str = "") -> None:
 
 
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
-    """Give this namespace addresses of its own; redirect ports to them: each port, an IPv4 address, the port there."""
+    """Give this namespace addresses, and redirect ports to them; each entry is a port, IPv4 address and port there."""
     rules = []
     for port, address, there in entries:
         place = ipaddress.IPv4Address(address)
@@ -52,7 +52,7 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
 
 
 def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
-    """Give the role's link this many further addresses of its subnet, so that one machine acts as many clients."""
+    """Give the role's link up to this many further addresses of its subnet, so that one machine can be many clients."""
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
     run("ip", "-batch", "-", stdin="".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found))
@@ -60,7 +60,7 @@ def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
 
 
 def lead_addresses(addresses: Sequence[str], to: str) -> None:
-    """Redirect what this namespace sends to some IPv4 addresses to another one, and to some IPv6 ones to itself."""
+    """Redirect what this namespace sends to these addresses: IPv4 packets to ``to``, IPv6 packets to itself."""
     checked = [ipaddress.ip_address(address) for address in addresses]
     batch = "".join(f"address replace {address}/128 dev lo\n" for address in checked if address.version == _IPV6)
     run("ip", "-batch", "-", stdin=batch)

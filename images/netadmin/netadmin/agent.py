@@ -46,7 +46,7 @@ class Agent(netadmin.Agent):
         self._greeting = greeting
         self._capture: Capture | None = None
         self._street: Child[None] | None = None
-        # The state of every interface at the start.
+        # At the start, every interface has its segmentation offloads on.
         self._segmentation = True
 
     def greet(self) -> links.Greeting:

@@ -1,9 +1,9 @@
 """Captures the packets on the role's link.
 
 tcpdump(8) itself cannot be used: started by root, it always switches to another user, which needs capabilities that no
-container has here. It still compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
-(https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html), which also has the number of
-packets that the kernel dropped.
+container has here. It only compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
+(https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html), which also contains the number
+of packets that the kernel dropped.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ _BUFFER_BYTES: Final = 32 << 20
 # Bytes of packets, with their headers, that are kept in memory until the end; the oldest ones are dropped first.
 _MOST_BYTES: Final = 64 << 20
 _SECTION: Final = struct.Struct("=IHHq")  # byte order, version, an unknown length
-_INTERFACE: Final = struct.Struct("=HHIHHB3xI")  # with its clock's resolution as a power of ten
+_INTERFACE: Final = struct.Struct("=HHIHHB3xI")  # with its clock's resolution as a negative power of ten
 _PACKET: Final = struct.Struct("=IIIII")
 _STATISTICS: Final = struct.Struct("=IIIHHQI")  # with the dropped packets (isb_ifdrop)
 _SECTION_BLOCK, _INTERFACE_BLOCK, _STATISTICS_BLOCK, _PACKET_BLOCK = 0x0A0D0D0A, 1, 5, 6
@@ -106,7 +106,7 @@ def _block(kind: int, body: bytes) -> bytes:
 
 
 def _open(filter_: str) -> socket.socket:
-    # Protocol 0 receives nothing until the filter is set.
+    # With protocol 0, the socket receives nothing until bind(), when the filter is already attached.
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     instructions = compile_filter(filter_)
     buffer = ctypes.create_string_buffer(instructions)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 SERIAL_LINE: Final = "/dev/ttyS0"
-# Each end of the wire with the direction that its root qdisc shapes: packets that leave vec1 come from the role.
+# For each direction, the end of the wire with its root qdisc: packets that leave vec1 come from the role.
 ENDS: Final = {"egress": "vec1", "ingress": "vec0"}
 MODULES: Final = ("net/sched/act_mirred", "net/sched/sch_ingress", "net/sched/cls_u32", "net/sched/sch_netem")
 _FINIT_MODULE: Final = 313  # x86-64, the only architecture with a packaged user-mode kernel
@@ -34,7 +34,7 @@ def main() -> None:
     line = os.open(SERIAL_LINE, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)
     load(MODULES)
-    # These imports must come late: netem reads its unit of time from /proc, and the qdiscs are modules.
+    # These imports must come late: pyroute2 reads netem's unit of time from /proc, and the qdiscs are modules.
     from .rtnetlink import IPRoute  # noqa: PLC0415
 
     # Meanwhile, the links on the other side are being made. Anything that was printed before this would be lost.

@@ -6,7 +6,7 @@ tcp_synack_retries and tcp_syncookies in https://docs.kernel.org/networking/ip-s
 
 The server's kernel asks for the MAC addresses of these neighbours, and gets no answer. After three seconds (arp(7),
 mcast_solicit), it reports to itself that the host is unreachable, and drops the entry. It sends at most about fifty of
-these reports at once (icmp_msgs_burst, same page), so most of a large queue stays.
+these reports at once (icmp_msgs_burst, ip-sysctl), so most of a large queue stays.
 """
 
 import errno

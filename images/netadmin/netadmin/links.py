@@ -9,7 +9,7 @@ INGRESS: Final = "ingress"
 UPLINK: Final = "uplink"
 WIRE_LINK: Final = "wire"
 ASIDE: Final = "aside"
-# The role's link has one of these names, depending on whether a wire is in the path.
+# The role's link, and the links that change names with it when a wire joins or leaves the path.
 LINKS_OF_ROLE: Final = (ROLE_LINK, UPLINK, ASIDE)
 
 

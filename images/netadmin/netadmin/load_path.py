@@ -3,8 +3,8 @@
 Frames are counted by the last interface that they arrive on (/proc/net/dev), so that no process has to read them: a
 receiver that is too slow would measure itself. Counter and clock are read together, repeatedly; a reading during which
 this process was interrupted is dropped: a pause of the reader leaves a gap instead of a wrong point. A TCP stream loads
-a path that may carry frames longer than the MTU, and its bytes are counted as its segments would occupy a wire. Other
-paths are loaded with datagrams.
+a path that may carry frames longer than the MTU, and its bytes are counted as if each segment were a frame. Other paths
+are loaded with datagrams.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ from .links import arrives_on
 _WARM_UP_SHARE: Final = 1 / 3
 _STOP_SHARE: Final = 0.95
 _PAYLOAD_BYTES: Final = 1472
-# ip(7). An overlay network's interfaces have a smaller MTU, and the kernel does not split into datagrams that are too
-# long.
+# ip(7). An overlay network's interfaces have a smaller MTU, and the kernel does not split a message into datagrams that
+# exceed it.
 _IP_MTU: Final = 14
 _IP_UDP_BYTES: Final = 20 + 8
-# The kernel splits one long message into this many datagrams (udp(7), UDP_SEGMENT): sent one by one, Python is too
-# slow.
+# The kernel splits one long message into this many datagrams (udp(7), UDP_SEGMENT): Python is too slow to send them one
+# by one.
 _DATAGRAMS: Final = 20
 _UDP_SEGMENT: Final = 103
 _PAUSE_S: Final = 0.0002
 # The pause between two readings of the counter; and how long a reading may take: ten times the usual time, but at least
-# 0.2 ms. On an emulated CPU, each takes as long as an interruption does elsewhere.
+# 0.2 ms. On an emulated CPU, a reading takes as long as an interruption does elsewhere.
 _READ_EVERY_S: Final = 0.0005
 _READ_WITHIN_S: Final = 0.0002
 _TIMES_AS_LONG: Final = 10
@@ -88,7 +88,7 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
 
 
 def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> list[list[int]]:
-    """Return what had arrived when, of a load with the same arguments, between its warm-up and its end.
+    """Return how much of a load with the same arguments had arrived at which times, between its warm-up and its end.
 
     Returns [µs, bytes] each time that new data had arrived, both relative to the first; with Ethernet headers. Raises
     OSError: nothing arrives.
@@ -177,7 +177,7 @@ class _Points:
 
 
 def _watch(counter: Counter, *, seconds: float) -> list[list[int]]:
-    # The load begins when its first packets arrive, at any distance from the sender.
+    # The load begins when its first packets arrive, however far away the sender is.
     (before, _), deadline_s = counter.read(), time.monotonic() + _WAIT_S
     while counter.read()[0] < before + _BEGINNING_BYTES:
         if time.monotonic() > deadline_s:

@@ -12,7 +12,7 @@ _TRIAL_LINK: Final = "netem-trial"
 
 
 def why_impossible() -> str:
-    """Try netem on a temporary ifb link; return the error: module lists show neither built-in ones nor privileges."""
+    """Try netem on a temporary ifb link; return any error. Module lists show neither built-in ones nor privileges."""
     from . import netem  # noqa: PLC0415 - see the module's docstring
     from .rtnetlink import IPRoute, NetlinkError  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .rtnetlink import IPRoute, tick_in_usec, time2tick
 
-# The handle identifies our own qdisc ("7450:" in tc's words); one with another handle belongs to somebody else.
+# The handle identifies our own qdisc ("7450:" in tc's notation); one with another handle belongs to somebody else.
 HANDLE: Final = 0x7450_0000
 _ROOT: Final = 0xFFFF_FFFF
 _INGRESS: Final = 0xFFFF_FFF2
@@ -37,7 +37,7 @@ def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[
     as a rate.
 
     impairment: delay_us, jitter_us, loss_pct, duplicate_pct, reorder_pct, corrupt_pct, rate_bytes_per_s (0: no limit)
-    and limit_packets; only a limit means no impairment. Returns what the kernel reports, under the same names; all zero
+    and limit_packets; a limit alone is no impairment. Returns what the kernel reports, under the same names; all zero
     if there is none. Raises ShapingError: there is no such interface; it has somebody else's qdisc; or the kernel has
     set something else.
     """
@@ -107,7 +107,7 @@ def _arguments(impairment: Mapping[str, float]) -> dict[str, float]:
         "delay": impairment["delay_us"],
         "jitter": impairment["jitter_us"],
         "loss": impairment["loss_pct"],
-        # Of the shares, only this one is passed to the kernel unchanged by pyroute2.
+        # pyroute2 converts the other shares, but passes this one to the kernel unchanged.
         "duplicate": _share(impairment["duplicate_pct"]),
         "prob_reorder": impairment["reorder_pct"],
         "prob_corrupt": impairment["corrupt_pct"],
@@ -130,7 +130,7 @@ def _raw(impairment: Mapping[str, float]) -> dict[str, int]:
 
 
 def _share(percent: float) -> int:
-    """A share is a 32-bit number; all ones means always."""
+    """Return a share as a 32-bit number; all ones mean always."""
     return int(_ALWAYS * percent / 100)
 
 

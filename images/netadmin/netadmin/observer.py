@@ -85,7 +85,7 @@ class Observer(protocol.Observer):
         return snapshot.sysctl(name)
 
     def printed(self, what: str) -> str:
-        """Return the output of the commands that an engineer would run here."""
+        """Return what an engineer would look at here."""
         if what == "sockets":
             # Options: numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
@@ -98,7 +98,7 @@ class Observer(protocol.Observer):
     def workers(self) -> protocol.WorkerTexts:
         """Return nginx's workers by ascending process id (CannotDoError: no nginx in this PID namespace)."""
         at_s = time.monotonic()
-        # This only checks that a master exists: it may be root's, and no other user may read its files.
+        # This only checks that a master exists: it may be root's, and no other user may read its I/O counts.
         if not processes.pids(processes.MASTER, proc=self._proc):
             raise CannotDoError(f"no process here is titled {processes.MASTER!r}")
         return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)
@@ -133,8 +133,8 @@ class Observer(protocol.Observer):
     def turns(self, start_s: float, end_s: float) -> Turns:
         """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it.
 
-        Raises RecordError: a worker keeps no record; see recorder.py. Raises CannotDoError: there is no worker, or
-        another one at the end.
+        Raises RecordError: a worker keeps no record; see recorder.py. Raises CannotDoError: there is no worker, or the
+        workers have changed by the end.
         """
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:

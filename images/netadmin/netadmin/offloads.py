@@ -17,7 +17,7 @@ _SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-s
 
 
 def switch_segmentation(names: Collection[str], *, on: bool) -> None:
-    """Switch them on those of these interfaces that exist (RuntimeError: one does not change)."""
+    """Switch the offloads of these interfaces, if they exist (RuntimeError: one does not change)."""
     for _, name in socket.if_nameindex():
         if name in names:
             _switch(name, on=on)
@@ -31,8 +31,8 @@ def _switch(interface: str, *, on: bool) -> None:
     changed = [name for name in available if features[name] is not on]
     for name in changed:
         features[name] = on
-    # The answer does not name the feature that was not granted: a link may withhold individual features when others are
-    # off. The features are read back.
+    # The answer does not name features that were not granted, and a link may withhold some when others are off: the
+    # features are read back.
     with contextlib.suppress(NotSupportedError):
         ethtool.set_features(features)
     found = ethtool.get_features()

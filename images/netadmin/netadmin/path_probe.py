@@ -1,4 +1,4 @@
-"""Measures a path between two network namespaces: delay and loss each way, and rate each way.
+"""Measures a path between two network namespaces: delay, loss and rate each way.
 
 One agent answers (``answer_probes``), the other one leads (``probe_path``). They coordinate over a TCP connection on
 the same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC is common and delays can be measured one
@@ -104,7 +104,7 @@ def _send_back(probes: socket.socket) -> list[int]:
     packet, ancillary, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
     number, sent_ns, _ = _PROBE.unpack_from(packet)
     probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
-    # Several may be waiting: the reason is the same as above.
+    # Several may be waiting: sent back all at once, they could overflow a queue.
     time.sleep(_BREATH_S)
     return [number, (_arrived_ns(ancillary) - sent_ns) // 1000]
 
@@ -159,11 +159,11 @@ def _send_probes(
 
 def _udp(port: int) -> socket.socket:
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # Beyond net.core.rmem_max, as NET_ADMIN may (socket(7)): a probe that this process was too slow for is not loss.
+    # Beyond net.core.rmem_max, as NET_ADMIN may (socket(7)): no probe may be lost because this process is too slow.
     try:
         opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
     except PermissionError:
-        # In a user's engine, NET_ADMIN is valid only in its own namespaces.
+        # In a rootless engine, NET_ADMIN is valid only in the engine's own namespaces.
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
     opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     opened.bind(("", port))

@@ -18,7 +18,7 @@ from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
 from .netem import redirect, stop_redirecting
 from .rtnetlink import IPRoute
 
-# Locally administered (IEEE 802). It is never visible: the interface that has it sends nothing.
+# Locally administered (IEEE 802). It is never visible: the interface that has it sends no frames of its own.
 _IDLE_MAC: Final = "02:00:00:00:00:01"
 _TAP: Final = 2
 # The kernel itself adds the routes to an interface's own subnets (rtnetlink(7), RTPROT_KERNEL).

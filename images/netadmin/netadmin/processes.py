@@ -41,7 +41,7 @@ def waits_for_signals(status: str) -> bool:
 
 
 def _texts(pid: int, folder: Path) -> ProcessTexts | None:
-    # The title first: a worker that sleeps after it has announced its exit has finished its work for that.
+    # The title is read first: if it announces the worker's exit, the status is from after that.
     title = _command_line(folder)
     status, schedstat, io = (_read(folder, name) for name in ("status", "schedstat", "io"))
     if status is None or schedstat is None or io is None:

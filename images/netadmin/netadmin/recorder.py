@@ -1,7 +1,7 @@
 """The record that an nginx process keeps of its event loop and its system calls.
 
-images/subject/recorder/recorder.c writes it. It only grows; :meth:`Record.since` returns what a period added. An
-iteration of the event loop (here: a turn) is added when it is over.
+images/subject/recorder/recorder.c writes it. Its numbers only grow; :meth:`Record.since` returns what a period added.
+An iteration of the event loop (here: a turn) is added when it is over.
 """
 
 import array
@@ -62,7 +62,7 @@ class Record:
 
     begun: int  # How many turns have begun: one is open if this is more than the finished turns
     counters: Mapping[str, int]  # By name (see :data:`COUNTERS`), over all finished turns
-    # Of the bytes that a turn read, its CPU time and its wall time: by bucket, the number of turns and the sum of their
+    # For a turn's bytes read, its CPU time and its wall time: by bucket, the number of turns and the sum of their
     # values. Empty buckets are left out.
     histograms: Mapping[str, Mapping[int, tuple[int, int]]]
     calls: Mapping[str, Calls]  # system calls by name, of all threads
@@ -93,7 +93,7 @@ class Record:
 
 
 class Reader:
-    """Reads the record of one process; close it.
+    """Reads the record of one process; a reader must be closed.
 
     proc: the process table. The process's own files are reached through it, as its own user may
     (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError: there is no record: the recorder was not loaded,
@@ -124,7 +124,7 @@ class Reader:
         return begun
 
     def read(self) -> Record:
-        """Return the record as it is between two turns (RecordError: its process was stopped or ended within one)."""
+        """Return the record as it is between two turns (RecordError: the process stopped or ended while adding one)."""
         for _ in range(_TRIES):
             # Read separately before and after, since the order in which one copy reads its words is undefined.
             before, _ = self._moment()
@@ -158,7 +158,7 @@ class Reader:
 
 
 def parse(content: bytes) -> Record:
-    """Return the record in a file's content, which did not change while it was read."""
+    """Return the record in a file's content, which was copied while no turn was being added."""
     _, begun = _MOMENT.unpack_from(content, _HEADER.size)
     words = array.array("Q", content[_HEADER.size + _MOMENT.size : _CALLS_AT])
     histograms = {}

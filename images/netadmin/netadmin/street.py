@@ -10,7 +10,7 @@ provider
     next to a backend: a name server, and the metadata service that clouds have at 169.254.169.254.
 strangers
     next to the client: they scan ports without a listener, and ports that the firewall blocks; they log in by ssh, talk
-    to the database, and try IPv6 before IPv4, without success.
+    to the database, and try to reach the service over IPv6, without success.
 
 All of this is ordinary traffic on ordinary sockets, except IPv6: the lab's containers have none, so the attempts and
 their refusals are sent as frames.
@@ -39,7 +39,7 @@ CLOSED_PORTS: Final = (21, 25, 445, 3306, 6379, 8443)
 SERVICE_PORT: Final = 80
 """The port to which strangers send SYNs over IPv6."""
 
-# One packet in this many; in a conversation of some hundred packets, a few are lost.
+# One packet in this many is lost: a few in a conversation of some hundred packets.
 _LOST_ONE_IN: Final = 12
 _FIREWALL: Final = """\
 table inet tuneproof-street {{
@@ -208,7 +208,7 @@ async def _machine() -> tuple[Errand, ...]:
 async def _provider() -> tuple[Errand, ...]:
     run("ip", "address", "replace", f"{METADATA_ADDRESS}/32", "dev", ROLE_LINK)
     _KEPT.append(await asyncio.start_server(_tell_metadata, METADATA_ADDRESS, METADATA_PORT))
-    # With the query itself: the content does not matter here.
+    # The answer is the query itself: the content does not matter here.
     await answer_names(NAMES_PORT, bytes)
     return ()
 

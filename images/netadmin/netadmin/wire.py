@@ -68,7 +68,7 @@ class Wire:
         self._through = False
 
     def raise_(self) -> float:
-        """Start the kernel on its links, made if missing; return the seconds until frames pass (WireError: why not)."""
+        """Start the kernel, and add missing links; return the seconds that this took (WireError: it cannot start)."""
         if reason := why_impossible():
             raise WireError(reason)
         began_s = time.monotonic()

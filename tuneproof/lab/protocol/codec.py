@@ -1,4 +1,4 @@
-"""Frozen dataclasses to plain JSON types and back, checked against their annotations on the way back."""
+"""Converts frozen dataclasses to plain JSON types and back, checking types against annotations on the way back."""
 
 import enum
 import types
@@ -29,8 +29,8 @@ def to_plain(value: object) -> Any:
 def from_plain(wanted: type[Value], plain: object, *, place: str = "") -> Value:
     """Build a value from the result of :func:`to_plain`; missing fields keep their defaults.
 
-    wanted: its type: str, int, float, bool, None, an enum of strings, a dataclass, a NamedTuple, and tuples, mappings
-        and unions of them. An int is accepted as a float.
+    wanted: its type: str, int, float, bool, None, an enum of strings, a dataclass, a NamedTuple, a tuple or mapping of
+        these, or a union of one of these with None. An int is accepted as a float.
     place: its name in messages (default: its type's name).
     Raises MalformedMessageError: it has another type; the message says where.
     """

@@ -18,7 +18,7 @@ class MachineShares:
 
 @dataclass(frozen=True, kw_only=True)
 class CpuTimes:
-    """Jiffies since boot over all CPUs, in the order of /proc/stat's first line without the guest columns."""
+    """CPU time since boot over all CPUs, in units of USER_HZ: /proc/stat's first line without the guest columns."""
 
     jiffies: tuple[int, ...]
 
@@ -34,7 +34,7 @@ class CpuTimes:
         return cls(jiffies=tuple(int(column) for column in text.splitlines()[0].split()[1:9]))
 
     def since(self, earlier: Self) -> MachineShares:
-        """Return the difference of two readings; zeros if no time has passed."""
+        """Return the use of the CPUs between two readings; zeros if no time has passed."""
         deltas = [now - before for now, before in zip(self.jiffies, earlier.jiffies, strict=True)]
         total = sum(deltas)
         if total == 0:

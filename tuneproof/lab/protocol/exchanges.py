@@ -11,7 +11,7 @@ class Step(enum.StrEnum):
 
     STAY = "stay"
     """Stay open until the flows are ended, even if the server closes the connection. Flows without STAY or REPEAT start
-    once all connections with one of them stay open or have failed.
+    once all connections with one of these steps stay open or have failed.
     """
     REPEAT = "repeat"
     """Stay open, but repeat the request until the flows are ended, and once after that. If the server announces that it
@@ -19,8 +19,8 @@ class Step(enum.StrEnum):
     sends no more.
     """
     ASK = "ask"
-    """Send one more request, or the rest of one that has begun, and read the response, or the rest of one that has
-    begun. The client does so even if the server has closed the connection: the request may cross the close on its way.
+    """Send one more request, or the rest of one that has begun, and read its response; if a response has begun, only
+    read its rest. The client sends even if the server has closed the connection: the request may cross the close.
     """
     AWAIT_END = "await_end"  # wait until the server closes it
 
@@ -39,7 +39,7 @@ class Flow:
     close: bool = False  # whether the last request of a connection asks to close it
     head_bytes: int = 0  # if not 0, only this much of the first request is sent, and no further request
     then: tuple[Step, ...] = ()  # what each connection does after its requests; at the end it is reset
-    read_bytes_per_s: int = 0  # 0 for at once; a connection with STAY only begins to read at this rate
+    read_bytes_per_s: int = 0  # 0 for at once; with STAY, this is the rate until the flows are ended
     sends_bytes_per_s: int = 0  # of its only request, in 20 parts per second; 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's default
     fast_open: bool = False  # requests may be in the SYN (RFC 7413), once the server has given a cookie
@@ -110,7 +110,7 @@ class Streams:
     tls: bool = False  # certificates are not checked
     http2: bool = False  # without TLS: "with prior knowledge" (RFC 9113, section 3.3)
     proxy_protocol: bool = False  # as in a Flow
-    timeout_s: float = 10.0  # the longest that a connection and its handshake may take
+    timeout_s: float = 10.0  # for connecting, and again for the TLS handshake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class Arrived:
     """The part of a response that has arrived."""
 
     status: int  # 0 for none
-    body_bytes: int  # without the bytes that chunks, frames and compression add
+    body_bytes: int  # without the framing of chunks and HTTP/2; gzip is decompressed, but not over HTTP/2
     end: str
     """"complete" if the response has ended, "closed" or "reset" if its connection or stream ended before that; empty
     while it is open.

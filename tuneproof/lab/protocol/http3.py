@@ -28,7 +28,7 @@ class Http3Connection:
     statuses: tuple[int, ...]  # of the requests in their order; 0 for none
     whole: int  # number of complete responses
     body_bytes: int
-    end: str  # RESET, SILENT, STALLED, TIMEOUT, the server's message, or a socket error; empty if it stayed open
+    end: str  # RESET, SILENT, STALLED, TIMEOUT, "closed with error <code>", or a socket error; empty if it stayed open
     retries: int  # Retry packets received
     sent_bytes: int  # in UDP datagrams
     received_bytes: int
@@ -54,7 +54,7 @@ class TlsRequest:
     """A request on a new TLS connection."""
 
     path: str = "/"
-    post_quantum: bool = True  # whether the client offers X25519MLKEM768 with a key, as OpenSSL 3.5 does
+    post_quantum: bool = True  # whether the client offers X25519MLKEM768 with a key share, as OpenSSL 3.5 does
     mtu_bytes: int = 1500  # of the path: the client sends no longer IPv4 packet, and announces this limit
     pause_s: float = 0.0  # between the two halves of the ClientHello; 0 sends it at once
 
@@ -100,7 +100,7 @@ class Http3(Protocol):
     def forged(self, address: str, port: int, count: int, seconds: float) -> tuple[Http3Connection, ...]:
         """Send this many first datagrams of handshakes, and answer nothing, as if the addresses were forged.
 
-        Datagrams that arrive within this time are counted.
+        The bytes that arrive within this time are counted.
         """
 
     @_long

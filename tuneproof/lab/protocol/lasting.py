@@ -19,5 +19,5 @@ def lasts(seconds: Callable[..., float]) -> Callable[[F], F]:
 
 
 def lasts_s(function: Callable[..., Any], arguments: Mapping[str, Any]) -> float:
-    """Return how long a call may take, in seconds; 0 for a function without a declared maximum."""
+    """Return the declared maximum duration of a call, in seconds; 0 for a function without one."""
     return _LASTING[function](**arguments) if function in _LASTING else 0.0

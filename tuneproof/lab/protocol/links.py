@@ -31,7 +31,7 @@ class LoadPlan:
     """A load for measuring a rate; see images/netadmin/netadmin/load_path.py."""
 
     seconds: float
-    rate_bytes_per_s: float  # the rate that is sent; for a stream, the expected one
+    rate_bytes_per_s: float  # the link's: datagrams are sent faster, to fill its queue; a stream finds its own rate
     stream: bool  # a TCP connection instead of datagrams
 
 
@@ -41,7 +41,7 @@ class PathSeen:
 
     sent: int
     late: tuple[int, ...]  # for each probe, the time from its schedule until the sender ran
-    there: tuple[tuple[int, int], ...]  # number and time of each probe's arrival, in order of arrival
+    there: tuple[tuple[int, int], ...]  # number and one-way time of each probe that arrived, in order of arrival
     back: tuple[tuple[int, int, int], ...]  # number, one-way time and round-trip time of each that returned, likewise
     loads: Mapping[str, tuple[tuple[int, int], ...]]
     """By direction, each time that new data of a load had arrived: when, and how many bytes by then."""

@@ -180,7 +180,7 @@ class Loadgen(Protocol):
         """Run flows until only connections that stay open are left, and keep those."""
 
     def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
-        """Reset the connections that stay open; return the connections of each flow."""
+        """Let the connections that stay open take their later steps, then reset them; return those of each flow."""
 
     @lasts(lambda count, **_: count)
     def tls_connect(

@@ -35,7 +35,7 @@ class _Names(asyncio.DatagramProtocol):
 
 
 def usual_address(name: str) -> str:
-    """Return a name's address in the lab, or else the stand-in's."""
+    """Return a name's address in the lab, or else the stand-in's; 127.0.0.1 if there is no stand-in."""
     for known in (name, _OWN_NAME):
         try:
             return socket.gethostbyname(known)
@@ -45,7 +45,7 @@ def usual_address(name: str) -> str:
 
 
 def answer_to(question: bytes, *, address_of: Callable[[str], str] = usual_address, ttl_s: int = _TTL_S) -> bytes:
-    """Return the answer to one query: an address for type A, nothing for all others.
+    """Return the answer to one query: an address for type A, no records for all others.
 
     Raises:
         IndexError, struct.error, UnicodeDecodeError: The message is not a query.

@@ -29,7 +29,7 @@ class Agent(Protocol):
         """Return the greeting again: output from before the lab listened is lost."""
 
     def shape(self, wanted: Impairments, per_packet: Mapping[str, bool]) -> Impairments:
-        """Shape both directions of the role's link, with all zeros for nothing; return the kernel's resulting settings.
+        """Shape both directions of the role's link (all zeros: not at all); return the kernel's resulting settings.
 
         ``per_packet``: by direction, whether netem must see single packets. The agent ensures this for packets that the
         role sends; for those that it receives, the senders must.
@@ -63,12 +63,12 @@ class Agent(Protocol):
         """Redirect what the role sends to some addresses to another one; for IPv6, to the role itself."""
 
     def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
-        """Give the role addresses, and redirect ports of its link to them: each port, IPv4 address, port there."""
+        """Give the role addresses, and redirect ports to them; each entry is a port, IPv4 address and port there."""
 
     def add_addresses(self, count: int, used: tuple[str, ...]) -> tuple[str, ...]:
         """Give the role's link further unused IPv4 addresses of its subnet; return them.
 
-        There are ``count`` of them, or as many as a small subnet has.
+        There are ``count`` of them, or fewer if the subnet has no more.
         """
 
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:

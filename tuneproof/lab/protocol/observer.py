@@ -45,7 +45,7 @@ class ProcessTexts:
     """One process as the kernel shows it: files of /proc/PID (proc(5))."""
 
     pid: int  # in nginx's PID namespace
-    title: str  # nginx's title of it
+    title: str  # set by nginx
     status: str
     schedstat: str  # its main thread's
     io: str
@@ -98,7 +98,7 @@ class WatchSample:
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """System calls of one name, or the difference of two readings."""
+    """Counts of the system calls of one name, or the difference of two such counts."""
 
     made: int = 0
     failed: int = 0  # among them, including those that would have had to wait (EAGAIN)
@@ -151,7 +151,7 @@ class Observer(Protocol):
 
     @lasts(lambda start_s, end_s: end_s - start_s)
     def turns(self, start_s: float, end_s: float) -> Turns:
-        """Wait for a time; return the workers' records of the event loop iterations that overlapped it.
+        """Wait for a period to pass; return the workers' records of the event loop iterations that overlapped it.
 
         A start in the past means now. It is an error if a worker does not record turns, or was replaced.
         """
@@ -163,7 +163,7 @@ class Observer(Protocol):
         """Send a signal to nginx; its own user may do that without any capability (kill(2)).
 
         ``name``: without SIG, such as KILL or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those
-        of them that are "leaving", or the "master", of two the older one. Processes that have ended are skipped.
+        of them that are "leaving", or the "master", the older one of two. Processes that have ended are skipped.
         """
 
     def masters_wait(self) -> bool:

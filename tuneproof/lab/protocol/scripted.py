@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 BROKEN_PORT: Final = 8100
 """Here each connection gets the response of :meth:`Scripted.fault`, whatever the request is."""
-SILENT_PORT: Final = 8101  # requests are neither read nor answered
+SILENT_PORT: Final = 8101  # requests get no answer
 FULL_PORT: Final = 8102  # the accept queue is full: SYNs get no answer
 DNS_ERROR_PORTS: Final = MappingProxyType({2: 8202, 3: 8203, 4: 8204, 5: 8205})
 """UDP ports where DNS queries get an error (RFC 1035, section 4.1.1), by its code."""
@@ -50,7 +50,7 @@ class Seen:
     unacknowledged_bytes: int  # written data that the peer's kernel has not received yet
     requests: tuple[str, ...]
     """First lines of complete requests, such as "GET /events HTTP/1.1", in order of arrival."""
-    names: tuple[str, ...] = ()  # names with IPv4 lookups, likewise
+    names: tuple[str, ...] = ()  # looked up for an IPv4 address, likewise
     longest_pause_s: float = 0.0  # between two beats of a stream
 
 
@@ -61,13 +61,13 @@ class Scripted(Protocol):
         """Reset all connections and counts, and use these replies from now on."""
 
     def send(self, text: str, times: int, path: str = "/") -> int:
-        """Write a text this many times to each open stream with a target that begins like this.
+        """Write a text this many times to each open stream with a target that begins with ``path``.
 
         Return how many streams these are, once the kernel has the data.
         """
 
     def end_streams(self) -> None:
-        """End the body of each open stream regularly."""
+        """End the body of each open stream cleanly."""
 
     def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - arguments travel by name
         """End all open connections, by a reset or a FIN; return how many there were."""

@@ -7,9 +7,9 @@ import termios
 
 
 def unacknowledged_bytes(writer: asyncio.StreamWriter) -> int:
-    """Return the rest in a connection's buffer and its send queue (SIOCOUTQ, tcp(7)).
+    """Return how many bytes are left in a connection's buffer and its send queue (SIOCOUTQ, tcp(7)).
 
-    For a unix socket, it is what the peer has not read. Nothing is left on a connection that has just ended.
+    For a unix socket, it is the kernel memory of the data that the peer has not read. 0 if the connection has ended.
     """
     if (socket := writer.get_extra_info("socket")).fileno() < 0:
         return 0

@@ -71,7 +71,7 @@ class Window:
     workers: tuple[int, ...]  # process ids of the workers that were found, in ascending order
     measure_s: float
     measuring_s: float
-    """The unloaded phase, and the window up to the end of the last fast request that began in it."""
+    """The length of the unloaded phase and of the window, extended to the end of the fast requests that began in it."""
     machine: MachineShares  # of the window
     probe: tuple[ProbeSamples, ...] = ()  # by worker, in the order of ``workers``; none without probes
     bulk: BulkSamples | None = None
