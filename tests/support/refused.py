@@ -81,7 +81,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
         "server { access_log /tmp/$host.log combined buffer=32k; }",
         "buffered logs cannot have variables in name",
     ),
-    "one-large-first-buffer": (
+    "small-busy-buffers": (
         "server { location / { proxy_buffers 4 64k; proxy_busy_buffers_size 32k; } }",
         '"proxy_busy_buffers_size" must be equal to or greater than the maximum of the value of "proxy_buffer_size"',
     ),
@@ -102,7 +102,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
     "condition-without-an-end": ("server { if ($host = a { return 403; } }", 'invalid condition "a"'),
     "two-conditions": ("server { if ($uri = a && $host = b) { return 403; } }", 'invalid condition "$uri"'),
     "condition-with-two-equals-signs": ("server { if ($uri == a) { return 403; } }", 'unexpected "==" in condition'),
-    "condition-without-a-space": ("server { if ($uri = a b) { return 403; } }", 'invalid condition "$uri"'),
+    "condition-with-an-unquoted-space": ("server { if ($uri = a b) { return 403; } }", 'invalid condition "$uri"'),
     "negated-condition": ("server { if (!$uri) { return 403; } }", 'invalid condition "!$uri"'),
     "unknown-file-test": ("server { if (-z $uri) { return 403; } }", 'invalid condition "-z"'),
     "quoted-condition": ('server { if ("$uri" = a) { return 403; } }', 'invalid condition ""$uri""'),
@@ -210,7 +210,7 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
-# Lines with an argument that nginx refuses, and the message.
+# Further lines that nginx refuses, and the message.
 _FORMS: Final = {
     "ssl_protocols TLSv1.4;": 'invalid value "TLSv1.4"',
     "ssl_verify_client yes;": 'invalid value "yes"',
@@ -411,7 +411,7 @@ LOADED: Final[Mapping[str, str]] = {
     "variable-scheme-in-regex": "server { location ~ /a { proxy_pass $arg_s://127.0.0.1/x; } }",
     "no-uri-in-regex": "server { location ~ /a { proxy_pass http://127.0.0.1; } }",
     "uri-in-prefix": "server { location ^~ /a { proxy_pass http://127.0.0.1/; } }",
-    "rewritten-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",
+    "no-uri-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",
     "brackets-that-match": (
         "server { location ~ []a] { } location ~ [^](] { } location ~ '[)]' { } location ~ '\\Q(\\E' { } "
         "location ~ '(?x)a #(' { } location ~ '(?#()a' { } location ~ '(?<b>a){2}' { } location ~ \\( { } "
@@ -445,7 +445,7 @@ LOADED: Final[Mapping[str, str]] = {
     "certificate-in-the-default-server": (
         f"server {{ listen 443 ssl; server_name a; }} server {{ listen 443 ssl default_server; {_CERTIFICATE} }}"
     ),
-    "no-certificate-but-no-server": "ssl_certificate /a.pem;",
+    "no-key-but-no-server": "ssl_certificate /a.pem;",
     "tables-with-keys-like-directives": (
         "map $arg_lang $name { default a; if b; else c; location/a d; listen: e; } types { location/a b; }"
     ),
@@ -546,5 +546,5 @@ LOADED: Final[Mapping[str, str]] = {
 
 
 def whole(text: str) -> str:
-    """Return a configuration of some lines of http{}."""
+    """Return a complete configuration with these lines in http{}."""
     return f"error_log stderr; pid /tmp/nginx.pid; events {{ }}\nhttp {{ access_log off; {text} }}\n"

@@ -34,7 +34,7 @@ def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet
     return name, seen(*(part for part in parts if not isinstance(part, str))), verdict, said
 
 
-def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
+def error_log_with(event: Event, number: int, *upstreams: str) -> ErrorLog:
     """Return an error log with this many messages about one event, and with as many for each of these upstreams."""
     at = datetime(2026, 11, 22, tzinfo=UTC)
     return ErrorLog(

@@ -170,7 +170,7 @@ def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether no application gets the name of a request body's file; such an application may remove the file."""
+    """Tell whether no application gets the name of a request body's file: one that does may remove the file."""
     return not any("request_body_file" in text for text in facts.configuration.texts.values())
 
 

@@ -56,7 +56,7 @@ def subject(name: str, *directives: str, memory_bytes: int | None = None) -> Sub
 
 
 UNBUFFERED: Final = ("proxy_buffering off", *buffered(ARTICLE_BUFFERS))
-# Files for several readers would keep the disk and the worker busy for long, without changing memory.
+# Temporary files of several readers would keep the disk and the worker busy without changing memory use.
 SMALLER: Final = subject("smaller", *buffered(SMALLER_BUFFERS), "proxy_max_temp_file_size 0")
 
 

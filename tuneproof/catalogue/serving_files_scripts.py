@@ -61,7 +61,7 @@ def grow(rig: Rig) -> Figures:
 def not_found(rig: Rig) -> Figures:
     """Request a missing file many times; count the lines in the error log."""
     answered = statuses(rig.flow(Flow(path="/favicon.ico", requests=REQUESTS)), 404)
-    rig.must(answered == REQUESTS, f"{answered} of {REQUESTS} requests were answered by 404")
+    rig.must(answered == REQUESTS, f"{answered} of {REQUESTS} requests were answered with 404")
     return {"error_lines": rig.error_log().count("No such file or directory")}
 
 

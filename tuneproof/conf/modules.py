@@ -56,7 +56,7 @@ def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
 
 
 def unpackaged(configuration: Configuration) -> Iterator[str]:
-    """Yield the directives that neither nginx nor a packaged module has, with their places, in words."""
+    """Yield, with its place, each directive that neither nginx nor a packaged module has, or that loads another one."""
     for said, block in _directives(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
         # nginx's documentation also has directives from its commercial subscription, and from separate modules.

@@ -219,7 +219,7 @@ def tested_under(block: Block) -> str:
     lacking = [f"{one.name} {one.args[0]}" for one in limiting if one.name in LIMITING and one not in counting]
     by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
     how = ", each request from a different address" if counting else "; --location PATH tests another"
-    none = f"; {' and '.join(lacking)} counts none of these requests, since its key is empty" if lacking else ""
+    none = f"; none of these requests counts for {' and '.join(lacking)}: the key is empty" if lacking else ""
     return f"{by} in effect{how}{none}"
 
 

@@ -1,7 +1,7 @@
 """Captures the packets on the role's link.
 
-tcpdump(8) itself cannot be used: started by root, it always switches to another user, which needs capabilities that no
-container has here. It only compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
+tcpdump(8) itself cannot be used: started by root, it always switches to another user, which needs capabilities that
+this container lacks. It only compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
 (https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html), which also contains the number
 of packets that the kernel dropped.
 """

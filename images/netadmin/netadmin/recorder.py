@@ -45,7 +45,7 @@ _MOMENT: Final = struct.Struct("=2Q")
 _WORDS: Final = len(COUNTERS) + len(HISTOGRAMS) * 2 * BUCKETS
 _CALLS_AT: Final = _HEADER.size + _MOMENT.size + _WORDS * 8
 _COUNTED: Final = struct.Struct("=24s3Q")
-# A turn is added within a microsecond; a reader that meets this so often does not meet it by chance.
+# A turn is added within a microsecond: no reader meets so many additions in a row by chance.
 _TRIES: Final = 10_000
 _POLL_S: Final = 0.002
 LONGEST_TURN_S: Final = 2.0
@@ -95,7 +95,7 @@ class Record:
 class Reader:
     """Reads the record of one process; a reader must be closed.
 
-    proc: the process table. The process's own files are reached through it, as its own user may
+    proc: the process table. The process's files are opened through it, which a process of the same user may do
     (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError: there is no record: the recorder was not loaded,
     could not create the file, or the process has ended.
     """

@@ -153,7 +153,7 @@ class Wire:
 
     def _living(self) -> "subprocess.Popen[bytes]":
         if self._kernel is None:
-            raise WireError("no wire was raised")
+            raise WireError("the wire has not been started")
         return self._kernel
 
     def _end(self) -> str:

@@ -131,7 +131,7 @@ def test_an_additional_arm_does_not_change_other_claims() -> None:
 
 @pytest.fixture
 def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
-    """Return a function that returns the fingerprint of a claim with the effect in a module with this code."""
+    """Return a function that takes a module's code, and returns the fingerprint of a claim with its ``effect``."""
     modules: list[str] = []
 
     def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:

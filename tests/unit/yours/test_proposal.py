@@ -264,7 +264,7 @@ def test_a_place_without_limits_is_tested_first_among_equivalent_ones(tmp_path: 
     assert any(line.endswith("in effect; --location PATH tests another") for line in asked.notes)
     by_header = zone.replace("$binary_remote_addr", "$http_x_api_key")
     [line] = proposed(tmp_path, http(f"{by_header}server {{ listen 80;\n{LIMITED}}}")).chosen[-1:]
-    assert line.endswith("; limit_req zone=a counts none of these requests, since its key is empty")
+    assert line.endswith("; none of these requests counts for limit_req zone=a: the key is empty")
     other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
     found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))
     assert not any("tested with limit_req" in line for line in found.notes)

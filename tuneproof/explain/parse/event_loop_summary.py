@@ -88,10 +88,10 @@ class WorkerLoop:
         return tuple(each for each in self.long if not parts(each).keys().isdisjoint(reasons))
 
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
-        """Return the share of random moments at which a new event must wait this long for these reasons alone.
+        """Return the probability that an event at a random moment must wait at least this long for these reasons alone.
 
-        If the reasons are the worker's own work, the time in which it waited for a CPU or was stopped is left out: a
-        worker without enough CPU time stalls as much in less time.
+        For reasons that are the worker's own work, time in which it waited for a CPU or was stopped does not count as
+        time: otherwise a worker without enough CPU time would seem to stall less.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons

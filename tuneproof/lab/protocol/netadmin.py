@@ -29,7 +29,7 @@ class Agent(Protocol):
         """Return the greeting again: output from before the lab listened is lost."""
 
     def shape(self, wanted: Impairments, per_packet: Mapping[str, bool]) -> Impairments:
-        """Shape both directions of the role's link (all zeros: not at all); return the kernel's resulting settings.
+        """Shape both directions of the role's link (all zeros: none); return the kernel's resulting settings.
 
         ``per_packet``: by direction, whether netem must see single packets. The agent ensures this for packets that the
         role sends; for those that it receives, the senders must.
@@ -51,7 +51,7 @@ class Agent(Protocol):
         """Return why links cannot be shaped on this host, by its kernel and by a wire."""
 
     def answer_probes(self, port: int) -> None:
-        """Answer the probes of one leading agent, to their end, on a UDP and TCP port; the next port receives loads."""
+        """Answer one agent's probes on this UDP and TCP port until it disconnects; the next port receives loads."""
 
     def probe_path(self, asked: ProbePath) -> PathSeen:
         """Measure the path to an answering agent."""
@@ -60,7 +60,7 @@ class Agent(Protocol):
         """Set MAC addresses, by IPv4 address, for the role's link permanently, so that ARP never asks for them."""
 
     def lead_addresses(self, addresses: tuple[str, ...], to: str) -> None:
-        """Redirect what the role sends to some addresses to another one; for IPv6, to the role itself."""
+        """Redirect the role's traffic for these addresses to the address ``to``; IPv6 goes to the role itself."""
 
     def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
         """Give the role addresses, and redirect ports to them; each entry is a port, IPv4 address and port there."""

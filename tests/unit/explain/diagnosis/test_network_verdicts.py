@@ -39,7 +39,7 @@ from tests.support.verdict_rows import (
     check,
     row,
     rows_of,
-    said_so,
+    error_log_with,
 )
 from tuneproof.explain.diagnosis.causes import accept_queue_overflow, path_loss, syn_queue_drop
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
@@ -358,8 +358,8 @@ CASES: Final[Rows] = {
         row("one SYN again", NOT_SEEN, service(syn_retransmitted_flows=1)),
         row("one unanswered SYN", NOT_SEEN, service(unanswered=1)),
         row("one SYN/ACK again", NOT_SEEN, service(synack_retransmitted_flows=1)),
-        row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
-        row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
+        row("timeouts in the error log", POSSIBLE, error_log_with(Event.CONNECT_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, error_log_with(Event.CONNECT_TIMED_OUT, 2)),
     ],
     syn_queue_drop.assess: [
         *ALIKE,
@@ -432,8 +432,8 @@ CASES: Final[Rows] = {
         row("few unanswered SYNs", NOT_SEEN, service(unanswered=19, handshakes={"unanswered": 19})),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("connects after a SYN timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
-        row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
-        row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
+        row("timeouts in the error log", POSSIBLE, error_log_with(Event.CONNECT_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, error_log_with(Event.CONNECT_TIMED_OUT, 2)),
     ],
 }
 

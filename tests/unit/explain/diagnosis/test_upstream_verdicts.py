@@ -34,7 +34,7 @@ from tests.support.verdict_rows import (
     check,
     row,
     rows_of,
-    said_so,
+    error_log_with,
 )
 from tuneproof.explain.diagnosis.causes import backend_slow, refused
 from tuneproof.explain.diagnosis.causes.failed_upstreams import (
@@ -178,7 +178,7 @@ CASES: Final[Rows] = {
         row("in a capture", POSSIBLE, service(BACK, response_s=SLOW)),
         row("nginx's host listens elsewhere", FOUND, service(BACK, response_s=SLOW), ALONE),
         row("nginx's host listens there", NOT_SEEN, service(BACK, response_s=SLOW), table(listening(BACK.port))),
-        row("timeouts in the error log", POSSIBLE, said_so(Event.ANSWER_TIMED_OUT, 3)),
+        row("timeouts in the error log", POSSIBLE, error_log_with(Event.ANSWER_TIMED_OUT, 3)),
         # The other requests were answered fast.
         row(
             "given up before an answer",
@@ -189,7 +189,7 @@ CASES: Final[Rows] = {
         ),
         row("given up after 0.4 s", RULED_OUT, log(unanswered_s=spread(0.4, count=20))),
         row("given up twice", NOT_SEEN, log(unanswered_s=spread(60.0, count=2))),
-        row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
+        row("few timeouts", NOT_SEEN, error_log_with(Event.ANSWER_TIMED_OUT, 2)),
     ],
     # A RST in answer to a SYN, or nginx's message about it, shows the cause; so do as many failed connects as 502s,
     # or a few more. A count of failures alone does not.
@@ -254,11 +254,11 @@ CASES: Final[Rows] = {
             "in the error log, with its address",
             FOUND,
             "for 1: Error log: 5 connections that upstreams refused (10.0.0.5:8080).",
-            said_so(Event.REFUSED, 5, "10.0.0.5:8080"),
+            error_log_with(Event.REFUSED, 5, "10.0.0.5:8080"),
         ),
-        row("four in the error log", RARE, said_so(Event.REFUSED, 4)),
+        row("four in the error log", RARE, error_log_with(Event.REFUSED, 4)),
         *(
-            row(f"5 of {number}", verdict, said_so(Event.REFUSED, 5), log(requests=number))
+            row(f"5 of {number}", verdict, error_log_with(Event.REFUSED, 5), log(requests=number))
             for number, verdict in ((100, FOUND), (100_000, RARE), (3, FOUND))
         ),
     ],
@@ -267,10 +267,10 @@ CASES: Final[Rows] = {
             "nginx logs it",
             FOUND,
             "for 1: 20 connections to upstreams without a free local port (10.0.1.3:9000)",
-            said_so(Event.NO_PORT, 20, "10.0.1.3:9000"),
+            error_log_with(Event.NO_PORT, 20, "10.0.1.3:9000"),
             ANSWERED_502,
         ),
-        row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
+        row("once in thousands", RARE, error_log_with(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("502s without a message", NOT_SEEN, ANSWERED_502),
         row("nothing", NOT_SEEN),
@@ -279,8 +279,8 @@ CASES: Final[Rows] = {
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
     no_live_upstream: [
-        row("nginx logs it", FOUND, "for 1: 20 requests for which no live", said_so(Event.NONE_LEFT, 20), ANSWERED_502),
-        row("once in thousands", RARE, said_so(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
+        row("nginx logs it", FOUND, "for 1: 20 requests for which no live", error_log_with(Event.NONE_LEFT, 20), ANSWERED_502),
+        row("once in thousands", RARE, error_log_with(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),
         row("nothing", NOT_SEEN),
@@ -294,8 +294,8 @@ CASES: Final[Rows] = {
         row("once", RARE, legs(back=closed_in_request(1))),
         row("new connections", NOT_SEEN, legs(back=closed_in_request(0, new=20))),
         row("none", RULED_OUT, legs()),
-        row("in the error log", POSSIBLE, "decides 1: tcpdump", said_so(Event.UNANSWERED, 20), ANSWERED_502),
-        row("closed in the middle of a response", NOT_SEEN, said_so(Event.HUNG_UP, 20)),
+        row("in the error log", POSSIBLE, "decides 1: tcpdump", error_log_with(Event.UNANSWERED, 20), ANSWERED_502),
+        row("closed in the middle of a response", NOT_SEEN, error_log_with(Event.HUNG_UP, 20)),
         row("the backend's leg alone", POSSIBLE, service(BACK, **closed_in_request(20))),
     ],
     reload: [
@@ -318,13 +318,13 @@ def test_upstream_evidence_has_the_expected_verdict(
 
 
 def test_a_single_message_about_a_temporary_file_is_no_sign() -> None:
-    given = seen(said_so(Event.TO_FILE, 1))
+    given = seen(error_log_with(Event.TO_FILE, 1))
     assert not list(symptoms(given))
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
 
 
 def test_no_live_upstream_is_a_consequence_of_having_no_local_port() -> None:
-    both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
+    both = replace(error_log_with(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
     diagnosis = diagnose(seen(both, ANSWERED_502))
     assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]

@@ -38,7 +38,7 @@ from tests.support.verdict_rows import (
     check,
     row,
     rows_of,
-    said_so,
+    error_log_with,
 )
 from tuneproof.explain.diagnosis.causes import (
     accept_queue_overflow,
@@ -349,8 +349,8 @@ CASES: Final[Rows] = {
         row("none of 200", RULED_OUT, log()),
         row("none of 20", RULED_OUT, log(requests=20)),
         row("none of 19", NOT_SEEN, log(requests=19)),
-        row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
-        row("in the error log, twice", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
+        row("in the error log", POSSIBLE, error_log_with(Event.CLIENT_LEFT, 3)),
+        row("in the error log, twice", NOT_SEEN, error_log_with(Event.CLIENT_LEFT, 2)),
     ],
     # Windows that clients keep closed show slow readers; memory and long queues may have other reasons.
     slow_reader_buffering.assess: [
@@ -419,8 +419,8 @@ CASES: Final[Rows] = {
         row("memory grows a little", NOT_SEEN, memory(30, 129)),
         row("two workers", NOT_SEEN, memory(30), memory(200, pid=8)),
         row("open windows", RULED_OUT, legs()),
-        row("temporary files", POSSIBLE, said_so(Event.TO_FILE, 3)),
-        row("few temporary files", NOT_SEEN, said_so(Event.TO_FILE, 2)),
+        row("temporary files", POSSIBLE, error_log_with(Event.TO_FILE, 3)),
+        row("few temporary files", NOT_SEEN, error_log_with(Event.TO_FILE, 2)),
     ],
 }
 

@@ -1,4 +1,4 @@
-"""The process of a wire's kernel is started, called, lost and ended; a script replaces the kernel."""
+"""A wire's kernel process starts, answers calls, dies and is stopped; a script replaces the kernel."""
 
 import errno
 import os
@@ -194,7 +194,7 @@ def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> N
         assert (wire.alive, wire._kernel) == (False, None)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    with pytest.raises(WireError, match=r"^no wire was raised$"):
+    with pytest.raises(WireError, match=r"^the wire has not been started$"):
         wire.ask({"memory": True})
 
 

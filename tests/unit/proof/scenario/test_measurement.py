@@ -104,7 +104,7 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
     assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
     low, level = effect_of(cell, "ci_low", "level")
-    # The limits are exact for the error of this look: the chance of 29 of 29 if nine in ten are right.
+    # The limits are exact: this look's chance of an error is about 0.9**29, that of 29 successes if 0.9 are right.
     assert low == pytest.approx(0.9)
     assert 0.9 < level < 1 - 0.9**29
 
