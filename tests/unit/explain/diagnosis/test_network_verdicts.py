@@ -37,9 +37,9 @@ from tests.support.verdict_rows import (
     Assess,
     Rows,
     check,
+    error_log_with,
     row,
     rows_of,
-    error_log_with,
 )
 from tuneproof.explain.diagnosis.causes import accept_queue_overflow, path_loss, syn_queue_drop
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet

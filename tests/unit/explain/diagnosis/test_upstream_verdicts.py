@@ -32,9 +32,9 @@ from tests.support.verdict_rows import (
     Assess,
     Rows,
     check,
+    error_log_with,
     row,
     rows_of,
-    error_log_with,
 )
 from tuneproof.explain.diagnosis.causes import backend_slow, refused
 from tuneproof.explain.diagnosis.causes.failed_upstreams import (
@@ -279,7 +279,13 @@ CASES: Final[Rows] = {
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
     no_live_upstream: [
-        row("nginx logs it", FOUND, "for 1: 20 requests for which no live", error_log_with(Event.NONE_LEFT, 20), ANSWERED_502),
+        row(
+            "nginx logs it",
+            FOUND,
+            "for 1: 20 requests for which no live",
+            error_log_with(Event.NONE_LEFT, 20),
+            ANSWERED_502,
+        ),
         row("once in thousands", RARE, error_log_with(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),
