@@ -39,6 +39,7 @@ REFUSED: Final[Mapping[str, str]] = {
     "http-2-to-the-upstream": "since 1.29.4",
     "keepalive-with-local": "since 1.29.7",
     "lua-fills-the-variable": "Lua",
+    "stream-only": "the stream module",
     "switched-off-on-the-newest": "keepalive 0, since 1.29.7",
     "tls-and-reuseport": "http2 on, since 1.25.1",
 }

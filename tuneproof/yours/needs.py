@@ -59,7 +59,7 @@ class Needs:
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
-    """Return what a configuration needs apart from the paths in ``there``; relative names are in nginx.conf's folder."""
+    """Return what a configuration needs apart from paths in ``there``; relative names are in nginx.conf's folder."""
     said = [statement for statement, _ in configuration.main.everything()]
     databases = [posixpath.join(folder, block.args[0]) for block in configuration.main.all("geoip2") if block.args]
     named = [*_made(said, folder), *((posixpath.normpath(path), PLACES) for path in databases)]
