@@ -61,7 +61,8 @@ def test_the_page_prints_the_same_as_the_command(page: Page, version: str) -> No
 
 
 def test_bad_input_is_reported_on_the_page(page: Page) -> None:
-    assert "NGINX DOES NOT START" in audit_there(page, "not nginx")
+    assert "NGINX DOES NOT START" in audit_there(page, "http {")
+    assert audit_there(page, "not nginx").startswith("not an nginx configuration")
     assert audit_there(page, CONF, "newest").startswith("--nginx newest: not a version")
 
 
