@@ -16,7 +16,7 @@ from typing import Any
 
 PORT = 39999
 TIMEOUT = "timeout"
-"""The line that stands for a response whose headers did not arrive in time."""
+"""The line for a response without complete headers in time."""
 _NEXT_AFTER_S = 0.15
 _LIMIT_S = 3.0
 _BLOCK = 65536

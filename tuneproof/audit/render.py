@@ -96,7 +96,7 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
     if lines:
         title = f"{nginx} DOES NOT START" if configuration.is_broken or not audit.older_problems else _SOME
         yield "\n".join([title, *(f"  {line}" for line in lines)])
-        if configuration.is_broken and (other := _of_other_product(audit, problems)):
+        if configuration.is_broken and (other := _of_other_product(audit)):
             yield _wrapped(
                 f"{other} is not nginx's own: a product or module that has it may accept these lines.", width
             )
@@ -110,16 +110,9 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
         yield _wrapped("This is part of a configuration: the rest may change the findings.", width)
 
 
-def _of_other_product(audit: Audit, problems: Sequence[Problem]) -> str:
-    """Return a directive that neither nginx nor a packaged module has, with its place; empty for none.
-
-    All products share nginx's syntax.
-    """
-    unknown = {problem.message for problem in problems}
-    if any(problem.is_syntax for problem in problems):
-        return ""
-    others = (said for said in foreign(audit.facts.configuration) if not is_packaged(said.name))
-    found = next((one for one in others if f'unknown directive "{one.name}"' not in unknown), None)
+def _of_other_product(audit: Audit) -> str:
+    """Return a directive that neither nginx nor a packaged module has, with its place; empty for none."""
+    found = next((said for said in foreign(audit.facts.configuration) if not is_packaged(said.name)), None)
     return f"{one_line(found.name)} ({_at(audit, found)})" if found is not None else ""
 
 

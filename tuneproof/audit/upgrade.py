@@ -156,10 +156,7 @@ def _of_modules(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
         why = f"nginx refuses a module that was built for another version: install its build for {new} at the same time"
         for said in audit.facts.configuration.main.local("load_module"):
             yield Difference(effect=Effect.MODULE, what=said.name, at=said, why=why)
-        problems = audit.facts.configuration.problems
-        refused = {problem.message for problem in problems}
-        others = [one for one in foreign(audit.facts.configuration) if f'unknown directive "{one.name}"' not in refused]
-        if others and not any(problem.is_syntax for problem in problems):
+        if others := list(foreign(audit.facts.configuration)):
             what = each_once(list(dict.fromkeys(one.name for one in others))[:_MOST_NAMES])
             why = f"not nginx's own: install the build for {new} of the module or product that provides it"
             yield Difference(effect=Effect.MODULE, what=what, at=others[0], why=why)

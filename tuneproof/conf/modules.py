@@ -47,11 +47,18 @@ def has_known(configuration: Configuration) -> bool:
 
 
 def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
-    """Yield the directives of other modules that no ``load_module`` in the files adds."""
+    """Yield the directives of other modules that no ``load_module`` in the files adds, and that no problem reports.
+
+    After a syntax error there are none: all products share nginx's syntax.
+    """
+    problems = configuration.problems
+    if any(problem.is_syntax for problem in problems):
+        return
+    reported = {problem.message for problem in problems}
     loaded = {module_in(said.value) for said in configuration.main.local(_LOADING)}
     for said, block in _directives(configuration.main):
-        is_own = said.name in TABLES or rows_of(said.name)
-        if not is_own and module_of(said.name, in_stream="stream" in block.path) not in loaded - {None}:
+        is_known = said.name in TABLES or rows_of(said.name) or f'unknown directive "{said.name}"' in reported
+        if not is_known and module_of(said.name, in_stream="stream" in block.path) not in loaded - {None}:
             yield said
 
 

@@ -20,8 +20,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
     """Yield a finding for each directive with such an argument."""
     configuration = facts.configuration
     for said, block in configuration.main.everything():
-        text = configuration.texts[said.file][said.span.start : said.span.end]
-        if block.name not in TABLES and _is_quoted(said, text):
+        if block.name not in TABLES and _is_quoted(said, configuration.texts[said.file]):
             yield Advised(
                 name=NAME,
                 claim=CLAIM,
@@ -35,6 +34,6 @@ def advise(facts: Facts) -> Iterator[Advised]:
 
 
 def _is_quoted(said: Statement, text: str) -> bool:
-    """Tell whether an argument begins with a typographic quote, and not with a plain one before it."""
-    beginnings = (re.escape(arg[:_BEGINNING]) for arg in said.args if arg[:1] in _QUOTES and arg)
-    return any(re.search(rf"\s{beginning}", text) for beginning in beginnings)
+    """Tell whether an argument begins with a typographic quote, and not with a plain one before it in the file."""
+    beginnings = [re.escape(arg[:_BEGINNING]) for arg in said.args if arg and arg[0] in _QUOTES]
+    return any(re.search(rf"\s{one}", text[said.span.start : said.span.end]) for one in beginnings)
