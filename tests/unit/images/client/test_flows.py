@@ -5,7 +5,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.exchanges import Connection, Flow, Step, Streams
 from tuneproof.lab.protocol.tls_records import Records
 
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
 OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
 
 
@@ -29,13 +29,20 @@ def server(handler: Handler) -> Iterator[int]:
     ready = threading.Event()
     ports: list[int] = []
     done = asyncio.Event()
+    served: list[tuple[asyncio.Task[None], asyncio.StreamWriter]] = []
+
+    def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.append((loop.create_task(handler(reader, writer)), writer))
 
     async def serve() -> None:
-        listening = await asyncio.start_server(handler, "127.0.0.1", 0)
+        listening = await asyncio.start_server(handle, "127.0.0.1", 0)
         ports.append(listening.sockets[0].getsockname()[1])
         ready.set()
         await done.wait()
         listening.close()
+        for _, writer in served:  # the end of a connection may not have arrived yet
+            writer.transport.abort()
+        await asyncio.gather(*(task for task, _ in served), return_exceptions=True)
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
     thread.start()
