@@ -132,6 +132,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", folder], check=True)
 
 
+@pytest.mark.slow  # tests/unit/proof/scenario/test_evidence.py writes to a full device in each place
 def test_a_full_disk_ends_the_run_and_keeps_what_was_written(small_disk: Path) -> None:
     """Trials fill the disk during the measurement; results.json stays valid."""
     child = start_pytest(*SHORTEST_RUN, results=small_disk)

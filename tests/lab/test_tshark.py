@@ -44,7 +44,8 @@ from tuneproof.lab.subject.images import ROLES_SUITE
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 
-pytestmark = pytest.mark.engine
+# The unit tests hold the figures of the same captures; tshark takes long to start for each of them.
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 QUIC_FILES: Final = {path.name: path.read_bytes() for path in sorted((CAPTURES / "quic").glob("*.pcap.gz"))}
 FILES: Final[Mapping[str, bytes]] = {

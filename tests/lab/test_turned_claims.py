@@ -14,22 +14,15 @@ from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.keys import Key
 
-pytestmark = [pytest.mark.engine]
+# The scenarios take minutes together. test_both_ways.py always takes away one scenario's cause.
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 TURNED: Final = {
     scenario.name: scenario for scenario in EVERY_SCENARIO if any(claim.turned_by for claim in scenario.claims)
 }
-# Only this scenario is always tested; the others consist of the same parts, and take minutes together.
-SEEN_EVERYWHERE: Final = "config_rot"
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        pytest.param(scenario, id=name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow)
-        for name, scenario in TURNED.items()
-    ],
-)
+@pytest.mark.parametrize("scenario", TURNED.values(), ids=TURNED)
 def test_a_claim_is_reversed_by_another_arm(scenario: Scenario[Any], nginx: str, measure: Measure) -> None:
     other_way = turned(scenario)
     lab = Key(f"{scenario.name} turned", "", nginx, BARE.name)
