@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pytest
 
 from tests.support.joined import Answering
-from tuneproof.lab.load.observer import Counters, SoftnetFigures, WorkerFigures
+from tuneproof.lab.load.observer import Counters, WorkerFigures
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.loadgen import Loadgen
@@ -169,7 +169,6 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
         "rss_bytes": 2 * MIB,
         "rss_anon_bytes": MIB,
         "voluntary_switches": 0,
-        "nonvoluntary_switches": 0,
         "run_s": 0.0,
         "wait_s": 0.0,
         "write_bytes": 0,
@@ -192,8 +191,7 @@ def counters(**values: int) -> Counters:
         "TcpExt.SyncookiesSent",
     )
     given = {name.replace("__", "."): value for name, value in values.items()}
-    cpu = SoftnetFigures(processed=1, dropped=0, squeezed=0)
-    return Counters(counters={**dict.fromkeys(names, 100), **given}, softnet=(cpu,), at_s=0.0)
+    return Counters(counters={**dict.fromkeys(names, 100), **given}, steered=(0,), at_s=0.0)
 
 
 def sockets(

@@ -69,7 +69,7 @@ def _left_later(rig: Rig, *, close: bool) -> Figures:
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:
     """Return the script that checks whether the kernel has a setting."""
-    return lambda rig: {"has_setting": float(rig.kernel_has(sysctl))}
+    return lambda rig: {"has_setting": float(rig.sysctl(sysctl) is not None)}
 
 
 def _fast_open(rig: Rig) -> Figures:

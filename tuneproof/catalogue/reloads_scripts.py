@@ -163,7 +163,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
     """
 
     def script(rig: Rig) -> Figures:
-        rig.must(not needs or rig.kernel_has(needs), f"this kernel has no {needs}")
+        rig.must(not needs or rig.sysctl(needs) is not None, f"this kernel has no {needs}")
         old = _workers(rig)
         rig.rest()
         flow = Flow(connections=QUEUED, path=PAGE, requests=0, then=(Step.STAY, Step.ASK))

@@ -61,15 +61,18 @@ class Around:
     @property
     def stage(self) -> "Stage":
         stage = types.SimpleNamespace(
-            programs=types.SimpleNamespace(agent=self._agent, stop_capture=self._stop_capture),
+            programs=types.SimpleNamespace(agent=self._agent, stop_capture=self._stop_capture, observer=self._observer),
             addresses={"files": "172.18.0.5"},
-            witness=types.SimpleNamespace(printed=self._printed, workers=self._workers),
             subject_name="subject",
             subject=types.SimpleNamespace(fetch=lambda _: next(self._logs).encode()),
             address="172.18.0.4",
             port=8000,
         )
         return cast("Stage", stage)
+
+    def _observer(self, _subject: str, *, part: str) -> types.SimpleNamespace:
+        assert part == "witness"
+        return types.SimpleNamespace(printed=self._printed, workers=self._workers)
 
     def _agent(self, role: str) -> types.SimpleNamespace:
         return types.SimpleNamespace(

@@ -67,11 +67,7 @@ class TrialNginx:
 
     def online_cpus(self) -> int:
         """Return how many CPUs the subject's machine has, whether or not the subject may use them."""
-        return len(self._stage.counters().softnet)
-
-    def kernel_has(self, sysctl: str) -> bool:
-        """Return whether the subject's network namespace has a sysctl of this name."""
-        return self.sysctl(sysctl) is not None
+        return len(self._stage.counters().steered)
 
     def sysctl(self, name: str) -> str | None:
         """Return a sysctl of the subject's network namespace; None if it has none of that name."""

@@ -14,7 +14,7 @@ import pytest
 from docker.errors import DockerException, ImageNotFound
 
 from tests.support.places import CHECKOUT
-from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine import base, images
 from tuneproof.lab.engine.base import choose_mirror, ensure_base
 from tuneproof.lab.engine.commands import Finished
@@ -166,14 +166,6 @@ def test_images_with_programs_that_import_the_protocol_copy_it() -> None:
         if "tuneproof/lab/protocol/codec.py" in ImageSpec(name=path.parent.name, suite="bookworm").files()
     }
     assert copying == importing == {"backend", "client", "http3", "netadmin"}
-
-
-def test_the_error_for_an_unknown_image_lists_the_known_ones(root: Path) -> None:
-    """A folder without a Dockerfile is not an image."""
-    (root / "empty").mkdir()
-    with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
-        _ = ImageSpec(name="empty", suite="bookworm", root=root).tag
-    assert caught.value.remedy == "use one of: client"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.observed import IO, STATUS, texts
 from tuneproof.errors import LabError
-from tuneproof.lab.load.observer import Counters, SoftnetFigures, WorkerFigures
+from tuneproof.lab.load.observer import Counters, WorkerFigures
 from tuneproof.lab.protocol.observer import CounterTexts, ProcessTexts, WorkerTexts
 
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nPid:\t{pid}\nvoluntary_ctxt_switches:\t17\n"
@@ -15,27 +15,22 @@ FIGURES: dict[str, Any] = {
     "rss_bytes": 4096,
     "rss_anon_bytes": 1024,
     "voluntary_switches": 17,
-    "nonvoluntary_switches": 3,
     "run_s": 1.5,
     "wait_s": 0.25,
     "write_bytes": 8192,
     "is_leaving": False,
     "is_asleep": True,
 }
-SOFTNET = "{:08x} {:08x} {:08x}" + " 00000000" * 9 + " {:08x} 00000000 00000000\n"
+SOFTNET = "00000009 00000001 00000002" + " 00000000" * 6 + " {:08x} 00000000 00000000 {:08x} 00000000 00000000\n"
 COUNTERS = CounterTexts(
     counters="TcpExt: ListenDrops\nTcpExt: 3\nTcp: MaxConn ActiveOpens\nTcp: -1 40\n",
-    softnet=SOFTNET.format(9, 1, 2, 0) + SOFTNET.format(8, 0, 0, 3),
+    softnet=SOFTNET.format(9, 0) + SOFTNET.format(4096, 3),
     at_s=12.5,
 )
 
 
-def counters(*, at_s: float, softnet: tuple[SoftnetFigures, ...] = (), **values: int) -> Counters:
-    return Counters(counters=values, softnet=softnet, at_s=at_s)
-
-
-def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
-    return SoftnetFigures(processed=processed, dropped=dropped, squeezed=squeezed)
+def counters(*, at_s: float, steered: tuple[int, ...] = (), **values: int) -> Counters:
+    return Counters(counters=values, steered=steered, at_s=at_s)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +58,7 @@ def test_each_worker_has_its_figures_and_the_time_of_the_reading(
 def test_the_counters_include_those_of_each_cpu() -> None:
     assert Counters.of(COUNTERS) == Counters(
         counters={"TcpExt.ListenDrops": 3, "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 40},
-        softnet=(cpu(9, 1, 2), cpu(8)),
+        steered=(9, 4096),
         at_s=12.5,
     )
 
@@ -73,9 +68,8 @@ def test_the_counters_include_those_of_each_cpu() -> None:
     [
         dataclasses.replace(COUNTERS, counters="no such file\n"),
         dataclasses.replace(COUNTERS, counters="TcpExt: ListenDrops\nTcpExt: 3 4\n"),
-        dataclasses.replace(COUNTERS, softnet="9 1 2\n"),
     ],
-    ids=["no-counters", "a-value-without-a-name", "no-softnet"],
+    ids=["no-counters", "a-value-without-a-name"],
 )
 def test_counters_in_another_format_are_an_error(unreadable: CounterTexts) -> None:
     """Another kernel may have another format. The message contains the expected one."""
@@ -109,15 +103,12 @@ def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: 
 
 def test_the_difference_of_two_readings_contains_the_increments() -> None:
     """Levels may fall, an ICMP counter appears once it is not zero, and the 32-bit counters of a CPU wrap."""
-    wrapped, again = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
-    earlier = counters(at_s=10.0, drops=3, established=50, softnet=(cpu(1, 2, 3), wrapped))
-    later = counters(at_s=12.5, drops=10, established=20, unreachable=4, softnet=(cpu(5, 2, 4), again))
-    assert later.since(earlier) == counters(
-        at_s=2.5, drops=7, established=-30, unreachable=4, softnet=(cpu(4, 0, 1), cpu(15, 1, 1))
-    )
+    earlier = counters(at_s=10.0, drops=3, established=50, steered=(1, 2**32 - 5))
+    later = counters(at_s=12.5, drops=10, established=20, unreachable=4, steered=(5, 10))
+    assert later.since(earlier) == counters(at_s=2.5, drops=7, established=-30, unreachable=4, steered=(4, 15))
 
 
 def test_readings_of_different_numbers_of_cpus_cannot_be_subtracted() -> None:
     """If a CPU went offline between the readings, the rows of the others may have shifted."""
     with pytest.raises(ValueError, match="longer"):
-        counters(at_s=2.0, softnet=(cpu(1),)).since(counters(at_s=1.0, softnet=(cpu(1), cpu(1))))
+        counters(at_s=2.0, steered=(1,)).since(counters(at_s=1.0, steered=(1, 1)))

@@ -48,7 +48,8 @@ def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
     programs = stand_in.programs()
 
     def all_programs() -> list[object]:
-        return [programs.client, programs.prober, programs.observer("default"), programs.witness("default")]
+        loads: list[object] = [programs.client, programs.prober]
+        return [*loads, programs.observer("default"), programs.observer("default", part="witness")]
 
     assert stand_in.started == []
     old = all_programs()

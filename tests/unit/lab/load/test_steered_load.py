@@ -8,7 +8,7 @@ from tests.support.canned_tools import wrk_report
 from tests.support.fake_stage import FakeStage, counters
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import WRK, HttpLoad
-from tuneproof.lab.load.observer import Counters, SoftnetFigures
+from tuneproof.lab.load.observer import Counters
 from tuneproof.lab.load.steered_load import SteeredLoad, SteeredRecord
 
 ANSWER = wrk_report(completed=4000, seconds=1.0)
@@ -16,9 +16,8 @@ LOAD = SteeredLoad(tool=WRK, concurrency=100, cpus=(0, 1))
 PLAIN = HttpLoad(tool=WRK, concurrency=100)
 
 
-def softnet(*processed: int, squeezed: int = 0) -> Counters:
-    cpus = tuple(SoftnetFigures(processed=count, dropped=0, squeezed=squeezed) for count in processed)
-    return replace(counters(), softnet=cpus)
+def steered(*counts: int) -> Counters:
+    return replace(counters(), steered=counts)
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def fake() -> FakeStage:
     """Return a machine with two CPUs that handle packets before, during and after a load."""
     fake = FakeStage()
     fake.answers["run_tool"] = [ANSWER]
-    fake.counters = [softnet(100, 7), softnet(110, 7), softnet(900, 407), softnet(1000, 507, squeezed=2)]
+    fake.counters = [steered(10, 10), steered(10, 10), steered(60, 45), steered(70, 50)]
     return fake
 
 
@@ -39,10 +38,6 @@ def test_by_default_packets_are_steered_to_the_first_cpu(fake: FakeStage) -> Non
 
 def test_wakeups_of_other_cpus_are_a_share_of_all_wakeups_by_steering(fake: FakeStage) -> None:
     """The kernel counts how often a CPU was woken for steered packets, not the packets."""
-    first, later = fake.counters[0], fake.counters[-1]
-    fake.counters[0] = replace(first, softnet=tuple(replace(cpu, steered=10) for cpu in first.softnet))
-    steered = zip(later.softnet, (70, 50), strict=True)
-    fake.counters[-1] = replace(later, softnet=tuple(replace(cpu, steered=count) for cpu, count in steered))
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).steered_to_others_share == 0.4
 
 
@@ -55,10 +50,10 @@ def test_a_steered_load_is_the_same_load_except_for_the_steering(fake: FakeStage
     assert (fake.asked, fake.steered) == (plain.asked, [("subject", (0, 1))])
     assert fake.did == ["steer_receive", "counters", *plain.did, "counters"]
     observed = vars(LOAD.observe(recorded))
-    assert observed.pop("steered_to_others_share") == 0
+    assert observed.pop("steered_to_others_share") == 0.4
     assert observed == vars(PLAIN.observe(wanted))
-    cpus = tuple(SoftnetFigures(processed=count, dropped=0, squeezed=2) for count in (900, 500))
-    assert recorded == wanted.with_record(SteeredRecord(**vars(wanted.record), rps_cpus={"rx-0": (0, 1)}, softnet=cpus))
+    record = SteeredRecord(**vars(wanted.record), rps_cpus={"rx-0": (0, 1)}, steered=(60, 40))
+    assert recorded == wanted.with_record(record)
 
 
 def test_a_kernel_that_refuses_steering_ends_the_trial_before_the_load(fake: FakeStage) -> None:
