@@ -19,6 +19,7 @@ from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period
 from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
+from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.figures import Distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
@@ -47,6 +48,12 @@ _CLOSE_WAIT: Final = "CLOSE-WAIT"
 _WITHOUT_PROGRAM: Final = frozenset({LISTEN, "TIME-WAIT", "SYN-RECV"})
 # On a busy machine, a few connections are always about to close.
 _CLOSE_WAIT_SHARE: Final = 0.1
+_INCOMPLETE: Final = {
+    REQUEST_TIMEOUT: "nginx did not get the whole request within client_header_timeout or client_body_timeout, or an "
+    "upstream answered so",
+    BAD_REQUEST: "the clients closed the connection before they had sent a request line",
+}
+"""Why requests are incomplete, by status."""
 _WHO_REJECTS: Final = (
     "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
 )
@@ -54,6 +61,10 @@ _WHO_ANSWERS: Final = "the access log with $upstream_status: an upstream may hav
 _WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WHO_ANSWERS}"
 _FORMAT_OF_OTHERS: Final = (
     "if these lines are requests, put them into a separate file, and name its fields with --nginx-conf or --log-format"
+)
+_WHICH_CLIENTS: Final = (
+    'error_log FILE info: its messages "client timed out" and "client prematurely closed connection" name the client '
+    "and what nginx was reading"
 )
 _WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
 _WHAT_STAYS_OPEN: Final = (
@@ -103,8 +114,8 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=(log.name,), would_decide=_WHO_ANSWERS if has_error_log else _WHO_FAILS)
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
-        for text in _rejections(log.content):
-            yield Reason(text=text, files=(log.name,), would_decide=_WHO_REJECTS)
+        for texts, decides in ((_rejections, _WHO_REJECTS), (_incomplete, _WHICH_CLIENTS)):
+            yield from (Reason(text=text, files=(log.name,), would_decide=decides) for text in texts(log.content))
     yield from _departures(evidence)
     yield from _of_event_loops(evidence)
     for wait in starved_workers(evidence):
@@ -166,11 +177,22 @@ def _rejections(log: LogSummary) -> Iterator[str]:
     limited = log.status_counts.get(_TOO_MANY, 0)
     if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
         yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
-    refused = {status: number for status, number in log.status_counts.items() if status in CLIENT_ERRORS}
+    refused = {
+        status: number - log.incomplete_requests.get(status, 0)
+        for status, number in log.status_counts.items()
+        if status in CLIENT_ERRORS
+    }
     if lower_limit(sum(refused.values()), log.requests) >= MOST:
         usual, most = max(refused.items(), key=lambda item: item[1])
         text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
         yield f"{text}, {most} of them with {usual}."
+
+
+def _incomplete(log: LogSummary) -> Iterator[str]:
+    for status, number in log.incomplete_requests.items():
+        if lower_limit(number, log.requests) >= TOUCHED_SHARE:
+            part = share(number / log.requests)
+            yield f"{number} of {log.requests} requests ended with {status} ({part}): {_INCOMPLETE[status]}."
 
 
 def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:

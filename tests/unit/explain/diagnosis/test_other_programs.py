@@ -282,6 +282,14 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
             "150 of 200 requests were answered with a client error, 110 of them with 404.",
         ),
         (
+            seen(log(status_counts={200: 190, 408: 10}, incomplete_requests={408: 10})),
+            "10 of 200 requests ended with 408 (5 %): nginx did not get the whole request within client_header_timeout",
+        ),
+        (
+            seen(log(status_counts={200: 190, 400: 10}, incomplete_requests={400: 10})),
+            "10 of 200 requests ended with 400 (5 %): the clients closed the connection before they had sent a request",
+        ),
+        (
             seen(log(short_200=10)),
             "10 responses with status 200 are shorter than most for their URI: cut short, or other versions of it.",
         ),
@@ -302,6 +310,8 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "5xx",
         "429",
         "4xx",
+        "408",
+        "400",
         "short",
     ],
 )

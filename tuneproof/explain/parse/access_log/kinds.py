@@ -6,6 +6,8 @@ from typing import Final
 from tuneproof.explain.parse.access_log.records import LogRecord
 
 _SWITCHING_PROTOCOLS: Final = 101
+BAD_REQUEST: Final = 400
+REQUEST_TIMEOUT: Final = 408
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE", "TRACE"})
 # Names of balancers, orchestrators and monitors, and their usual paths.
 _CHECKERS: Final = re.compile(
@@ -24,6 +26,19 @@ _LONGEST_PATH: Final = 200
 def lasts_by_design(record: LogRecord) -> bool:
     """Tell whether a request upgraded its connection, such as to a WebSocket: its time is that of the session."""
     return record.status == _SWITCHING_PROTOCOLS
+
+
+def is_incomplete(record: LogRecord) -> bool:
+    """Tell whether nginx never got the whole request, so that its time is the client's.
+
+    nginx then closes the connection without a response, and logs 408 after a timeout, 400 after the client's close. An
+    upstream or a location may also answer with these: only a 400 without a request line is certainly nginx's.
+    """
+    sent = record.body_bytes if record.body_bytes is not None else record.sent_bytes
+    if sent != 0 or record.status in record.upstream_status:
+        return False
+    has_line = record.request is None or bool(record.request.strip("- "))
+    return record.status == REQUEST_TIMEOUT or (record.status == BAD_REQUEST and not has_line)
 
 
 def may_have_body(record: LogRecord) -> bool:

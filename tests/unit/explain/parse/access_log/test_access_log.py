@@ -216,6 +216,7 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
     [
         # An upgraded connection lasts as long as the session, and no user waits.
         ([a_line(status="101", rt="3600.000", urt="3600.000"), a_line(rt="0.010")], "request_time_s", [0.01]),
+        ([a_line(status="408", bytes="0", rt="60.000"), a_line(rt="0.010")], "request_time_s", [0.01]),
         ([a_line(status="502", rt="0.002"), a_line(rt="9.000")], "bad_gateway_s", [0.002]),
         # Nginx reads a body before it connects to the upstream, so the client may have sent it slowly.
         (
@@ -237,7 +238,7 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
             [0.1],
         ),
     ],
-    ids=["upgraded", "502", "a body", "small", "upstreams alone"],
+    ids=["upgraded", "408", "502", "a body", "small", "upstreams alone"],
 )
 def test_times_with_another_reason_do_not_count(lines: list[str], figure: str, times_s: list[float]) -> None:
     assert getattr(summary(lines), figure) == distribution(times_s)
