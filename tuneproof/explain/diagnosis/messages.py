@@ -29,7 +29,7 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.KEPT_CONNECTION_CLOSED: ("upstream_closed_early", "upstream_reset"),
     Cause.NO_LIVE_UPSTREAM: ("no_live_upstreams",),
     Cause.ACCEPT_QUEUE_OVERFLOW: ("files_accept", "files_system"),
-    Cause.SYN_QUEUE_DROP: ("upstream_connect_timeout",),
+    Cause.SYN_QUEUE_DROP: ("upstream_connect_timeout", "upstream_connect_timeout_kernel"),
     Cause.BACKEND_SLOW: ("upstream_header_timeout", "upstream_body_timeout"),
     Cause.CLIENT_GONE: ("client_closed_waiting",),
     Cause.SLOW_READER_BUFFERING: ("response_to_temporary_file",),
@@ -228,7 +228,10 @@ def _with(finding: MessageFinding, consequences: Sequence[MessageFinding]) -> Me
     if not consequences:
         return finding
     ordered = sorted(consequences, key=lambda each: -each.number)
-    return replace(finding, consequences=tuple(ordered))
+    # A possible problem is one if a problem follows from it.
+    is_problem = any(each.row.problem is Problem.YES for each in consequences)
+    row = replace(finding.row, problem=Problem.YES) if is_problem else finding.row
+    return replace(finding, row=row, consequences=tuple(ordered))
 
 
 def _finding(

@@ -87,7 +87,7 @@ class Event(StrEnum):
 
 EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
     Event.REFUSED: ("upstream_refused", "upstream_socket_refused"),
-    Event.CONNECT_TIMED_OUT: ("upstream_connect_timeout",),
+    Event.CONNECT_TIMED_OUT: ("upstream_connect_timeout", "upstream_connect_timeout_kernel"),
     Event.ANSWER_TIMED_OUT: (
         "upstream_header_timeout",
         "upstream_body_timeout",
