@@ -19,7 +19,7 @@ from tuneproof.lab.engine import base, images
 from tuneproof.lab.engine.base import choose_mirror, ensure_base
 from tuneproof.lab.engine.commands import Finished
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
-from tuneproof.lab.engine.labels import BUILD, IMAGE, is_our_image
+from tuneproof.lab.engine.labels import BUILD, IMAGE, image_name, is_our_image
 
 SHARING = "FROM scratch\nCOPY tuneproof /opt/client/tuneproof\n"
 
@@ -301,6 +301,11 @@ def test_a_finished_image_is_not_a_layer(root: Path) -> None:
     assert built[0]["labels"] == {BUILD: IMAGE}
     assert is_our_image(built[0]["tag"])
     assert is_our_image(built[0]["buildargs"]["BASE"])
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")))
+def test_clean_recognises_each_image_by_its_name(folder: str) -> None:
+    assert is_our_image(image_name(folder, "trixie", "6a1eacf3f596"))
 
 
 def test_an_image_waits_only_for_the_image_that_it_is_built_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
