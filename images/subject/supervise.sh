@@ -9,7 +9,7 @@
 #   edit EXPRESSION       change the configuration that it was started with, with sed(1), for a reload
 #   stop                  fast shutdown (https://nginx.org/en/docs/control.html); answered once its master is gone
 #   write NAME BYTES      write a file of this size, in place, in the folder of files that change
-#   read NAME             the content of a log in /var/log/subject; to fetch a file, the engine starts a process of its own
+#   read NAME             the content of a log in /var/log/subject (cheaper than the engine's own way to fetch a file)
 # Each command begins with a number. The response is {"number": the same, "answer": {"status": exit status, "said": the
 # output, in base64}}.
 set -u
@@ -19,7 +19,7 @@ answer() {
     printf '{"number": %d, "answer": {"status": %d, "said": "%s"}}\n' "$1" "$2" "$(base64 -w0 <"$said")"
 }
 end() {
-    # A master that has upgraded its binary is ended first: otherwise it would replace the other one again.
+    # After a binary upgrade, the old master ends first: otherwise it would take over again once the new one has ended.
     for file in "$state/nginx.pid.oldbin" "$state/nginx.pid"; do
         # A test leaves the file empty.
         [ -s "$file" ] || continue
@@ -37,7 +37,7 @@ place() {
     fi
 }
 fresh() {
-    # A failed trial leaves one.
+    # A failed trial leaves its nginx running.
     end
     rm -rf "$state"/* /var/log/subject/* /dev/shm/tuneproof.* && mkdir -p "$state/changing" "$state/cache"
 }
@@ -57,7 +57,7 @@ while read -r line; do
     stop) end >"$said" 2>&1 ;;
     write) head -c "$argument" /dev/zero >"$state/changing/$name" 2>"$said" ;;
     read) cat "/var/log/subject/$name" >"$said" 2>&1 ;;
-    *) echo "no such word: $word" >"$said"; false ;;
+    *) echo "no such command: $word" >"$said"; false ;;
     esac
     answer "$number" $?
 done

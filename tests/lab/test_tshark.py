@@ -44,7 +44,7 @@ from tuneproof.lab.subject.images import ROLES_SUITE
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 
-# The unit tests hold the figures of the same captures; tshark takes long to start for each of them.
+# Slow because tshark takes long to start, once for each capture. Unit tests check these figures on smaller ones.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 QUIC_FILES: Final = {path.name: path.read_bytes() for path in sorted((CAPTURES / "quic").glob("*.pcap.gz"))}

@@ -1,4 +1,4 @@
-"""The counts that a scenario's variants measured, by version of nginx where versions differ."""
+"""The counts measured for a scenario's variants, by version of nginx where versions differ."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from tuneproof.wording import as_numbers, format_number
 def counted_table(results: Results, wanted: str) -> str:
     """Return metrics of all variants in a scenario that have them, by version of nginx where versions differ.
 
-    KeyError: No variant in the scenario has one of the metrics.
+    KeyError: A metric is missing from all variants of the scenario.
     """
     scenario, _, metrics = (part.strip() for part in wanted.partition(":"))
     names = [name.strip() for name in metrics.split(",")]

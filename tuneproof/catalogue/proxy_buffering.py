@@ -1,7 +1,7 @@
 """proxy_buffering: the memory that slow readers cost, compared with the sum of the buffer sizes.
 
 Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx with 128 GB ran out of memory because of
-    readers that took one byte in three seconds, and survived with ``proxy_buffering off``. The directives:
+    clients that read one byte every three seconds, and survived with ``proxy_buffering off``. The directives:
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html
 """
 

@@ -45,7 +45,11 @@ _WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str
         "correct the error that they name: nginx -T prints the files only after a successful test",
     ),
     (lambda _, lines: _is_numbered(lines), "text with line numbers", "print it without them"),
-    (lambda _, lines: lines and _PROMPT.match(lines[0].strip()), "output after a command", "remove the first line"),
+    (
+        lambda _, lines: lines and _PROMPT.match(lines[0].strip()),
+        "a terminal transcript",
+        "remove the line with the command",
+    ),
 )
 
 

@@ -24,9 +24,9 @@ def indented(text: str, by: str) -> str:
         ("".join(f"{number:6}\t{line}\n" for number, line in enumerate(CONFIGURATION.splitlines(), 1)), "line numbers"),
         (indented(CONFIGURATION, "web-1  | "), "a log of Docker Compose"),
         ('nginx: [emerg] unknown directive "a"\nnginx: configuration file a test failed\n', "nginx's messages"),
-        (f"$ cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
-        (f"root@web-1:/etc/nginx# cat nginx.conf\n{CONFIGURATION}", "output after a command"),
-        (f"[root@web ~]# docker exec web cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
+        (f"$ cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "a terminal transcript"),
+        (f"root@web-1:/etc/nginx# cat nginx.conf\n{CONFIGURATION}", "a terminal transcript"),
+        (f"[root@web ~]# docker exec web cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "a terminal transcript"),
     ],
 )
 def test_a_configuration_inside_another_format_is_rejected(text: str, what: str) -> None:

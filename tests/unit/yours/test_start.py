@@ -36,7 +36,7 @@ def test_a_shell_can_parse_the_script() -> None:
 
 
 def test_modules_are_loaded_from_the_paths_of_the_distribution() -> None:
-    """A path in load_module becomes a link to the distribution's file; -g loads a module that only directives need."""
+    """A path in load_module becomes a link to the distribution's file; -g loads a module that no load_module names."""
     needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
     text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)

@@ -40,7 +40,7 @@ def test_three_unanswered_attempts_beside_many_tcp_connections_are_rare() -> Non
     assert causes(diagnosis) == []
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.RARE
     assert [row.text for row in rows(diagnosis) if row.label == "Rare"] == [
-        "QUIC unanswered: 3 of 3 QUIC connections to 10.0.0.2:8000 got no answer, beside 1000 TCP connections."
+        "QUIC unanswered: 3 of 3 QUIC connections to 10.0.0.2:8000 got no answer, against 1000 TCP connections."
     ]
 
 

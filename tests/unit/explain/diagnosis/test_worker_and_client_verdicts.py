@@ -357,7 +357,7 @@ CASES: Final[Rows] = {
         row(
             "closed windows",
             FOUND,
-            "for 1: closed their window to 10.0.0.2:8000 in 2 connections, for 7.5 s in total",
+            "for 1: closed their window to 10.0.0.2:8000 on 2 connections, for 7.5 s in total",
             legs({"zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
         row(
@@ -377,7 +377,7 @@ CASES: Final[Rows] = {
         row(
             "limited by the clients' windows",
             FOUND,
-            "for 1: 1 socket at port 8000 holds up to 773 KiB",
+            "for 1: 1 of 1 socket on port 8000 has up to 773 KiB that the peer has not read yet, limited",
             table(listening(), established(792_024, **LIMITED)),
         ),
         row("a window that is closed now", FOUND, table(listening(), established(792_024, is_persisting=True))),

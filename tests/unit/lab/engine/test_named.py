@@ -14,7 +14,7 @@ from tuneproof.lab.engine import named
 from tuneproof.lab.engine.named import environment_of, look
 
 VARIABLES = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME": "/root"}
-# This program creates a file in place of the socket at which ssh would listen (-L), and runs until it is killed.
+# This program creates a file in place of the socket on which ssh would listen (-L), and runs until it is killed.
 FORWARDS = """\
 #!/bin/sh
 while [ "$1" != "-L" ]; do shift; done

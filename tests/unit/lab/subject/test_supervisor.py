@@ -206,4 +206,4 @@ def test_a_log_with_any_bytes_is_returned_as_text(supervisor: Supervisor, progra
 
 def test_an_unknown_command_is_answered_with_an_error(program: Program) -> None:
     result = program.ask(Words(function="dance", arguments={"words": ()}, returns=Said)).answer
-    assert (result.status, result.text) == (1, "no such word: dance\n")
+    assert (result.status, result.text) == (1, "no such command: dance\n")

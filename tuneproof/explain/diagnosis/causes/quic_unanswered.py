@@ -1,7 +1,8 @@
 """QUIC unanswered: clients send their first packet repeatedly, and the server does not answer (RFC 9000, 17.2).
 
 UDP is blocked on the way or dropped at the host, or nothing listens there. ICMP reports a closed port, but firewalls
-often drop the report. Only connections with a waiting client are counted (parse/capture/quic.py).
+often drop the report. A connection counts as unanswered only if its client kept waiting, or ICMP reported
+an error (parse/capture/quic.py).
 """
 
 from typing import Final
@@ -33,7 +34,7 @@ def assess(evidence: EvidenceSet) -> CauseAssessment:
 
 def _weigh(case: Case, file: str, capture: CaptureSummary, service: QuicService) -> None:
     silent = service.unanswered + service.unanswered_after_retry
-    # Scanners try QUIC on every machine: a few attempts beside many TCP connections may be theirs.
+    # Scanners try QUIC on every machine: a few attempts among many TCP connections may be theirs.
     over_tcp = sum(other.flows for other in capture.services if other.server.address == service.server.address)
     tried = service.connections + over_tcp
     text = f"{silent} of {count(service.connections, 'QUIC connection')} to {service.server} got no answer"
@@ -44,7 +45,7 @@ def _weigh(case: Case, file: str, capture: CaptureSummary, service: QuicService)
     if silent and lower_limit(silent, tried) >= TOUCHED_SHARE:
         case.proves(f"{text} ({share(silent / service.connections)}).", file, touched=silent / tried)
     elif silent:
-        case.affects_few(f"{text}, beside {count(over_tcp, 'TCP connection')}.", file)
+        case.affects_few(f"{text}, against {count(over_tcp, 'TCP connection')}.", file)
     elif service.established >= ENOUGH_HANDSHAKES:
         case.refutes(
             f"Of {count(service.connections, 'QUIC connection')} to {service.server}, {service.established} were "
