@@ -1,7 +1,7 @@
 """Excerpts from error logs, as people paste them: explain names the message, with its count and its remedy.
 
-The lines are from tests/captures/error_logs, which four versions of nginx wrote in the lab. The rows in TRUTH were
-assigned by hand.
+The lines are from tests/captures/error_logs, which four versions of nginx wrote in the lab. The rows in
+tests/tables/excerpts.tsv were assigned by hand.
 """
 
 import random
@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 from tests.support.printed_logs import PRINTED
+from tests.support.tables import table
 from tuneproof.explain.diagnosis.render import headline, rows
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.opening import Source
@@ -21,91 +22,7 @@ from tuneproof.messages.rows import Problem, messages
 LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
 # Part of a message, and its row. An excerpt repeats the first line with these words from one version of nginx.
-TRUTH: Final = {
-    "(111: Connection refused) while connecting to upstream": "upstream_refused",
-    "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",
-    "upstream timed out (110: Connection timed out) while reading response header": "upstream_header_timeout",
-    "upstream timed out (110: Connection timed out) while reading upstream": "upstream_body_timeout",
-    "upstream timed out (110: Connection timed out) while sending request": "upstream_send_timeout",
-    "while proxying upgraded connection": "upstream_upgraded_timeout",
-    "upstream prematurely closed connection while reading response header": "upstream_closed_early",
-    "upstream prematurely closed connection while reading upstream": "upstream_closed_in_body",
-    "(104: Connection reset by peer) while reading response header": "upstream_reset",
-    "no live upstreams": "no_live_upstreams",
-    "upstream sent too big header": "upstream_too_big_header",
-    "upstream sent invalid header": "upstream_invalid_header",
-    "headers at the same time while reading response header": "upstream_invalid_header",
-    "upstream sent no valid HTTP": "upstream_not_http",
-    "upstream sent invalid chunked response": "upstream_chunked_invalid",
-    "upstream sent more data than specified": "upstream_too_much_body",
-    "unrecognized name": "upstream_tls_sni",
-    "upstream SSL certificate verify error": "upstream_certificate_verify",
-    "upstream SSL certificate does not match": "upstream_certificate_name",
-    "could not be resolved (3": "upstream_not_resolved_nxdomain",
-    "could not be resolved (2": "upstream_not_resolved_servfail",
-    "could not be resolved (5": "upstream_not_resolved_refused",
-    "could not be resolved (110": "upstream_not_resolved_timeout",
-    "no resolver defined to resolve": "resolver_missing",
-    "app.sock failed (2:": "upstream_socket_missing",
-    "app.sock failed (13:": "upstream_socket_denied",
-    "app.sock failed (11:": "upstream_socket_full",
-    "upstream sent too large http2 frame": "upstream_http2_not_http2",
-    "Primary script unknown": "fastcgi_script_unknown",
-    "unsupported FastCGI protocol version": "upstream_fastcgi_protocol",
-    "host not found in upstream": "upstream_host_not_found_at_start",
-    "auth request unexpected status": "auth_request_failed",
-    "invalid URL prefix in": "upstream_bad_address",
-    "an upstream response is buffered": "response_to_temporary_file",
-    "client intended to send too large body": "client_body_too_large",
-    "client intended to send too large chunked body": "client_body_too_large",
-    "a client request body is buffered": "request_to_temporary_file",
-    "so upstream connection is closed too": "client_closed_waiting",
-    "closed keepalive connection": "client_closed_keepalive",
-    "while waiting for request, client: 192": "client_timed_out",
-    "client sent plain HTTP request to HTTPS port": "plain_http_to_https",
-    "no shared cipher": "tls_client_no_shared_cipher",
-    "unsupported protocol) while SSL handshaking, client": "tls_client_version",
-    "alert unknown ca": "tls_client_unknown_ca",
-    "client sent no required SSL certificate": "tls_client_certificate",
-    "client sent too long header line": "request_header_too_large",
-    "client sent too long URI": "uri_too_large",
-    "limiting requests": "limit_req",
-    "delaying request": "limit_req_delay",
-    "limiting connections": "limit_conn",
-    "access forbidden by rule": "forbidden_by_rule",
-    "directory index of": "index_forbidden",
-    '/srv/www/none" failed (2:': "file_missing",
-    '/root/a" failed (13:': "file_denied",
-    "redirection cycle": "redirect_cycle",
-    "password mismatch": "basic_auth_failed",
-    "broken header:": "proxy_protocol_broken",
-    "worker_connections are not enough\n": "worker_connections",
-    "not enough, reusing connections": "worker_connections_reused",
-    "accept4() failed (24": "files_accept",
-    "socket() failed (24": "files_upstream",
-    "setrlimit(RLIMIT_NOFILE": "rlimit_denied",
-    "exceed open file resource limit": "connections_exceed_files",
-    "exited on signal 9": "worker_killed_9",
-    "exited on signal 11": "worker_crashed",
-    "exited on signal 4": "worker_illegal_instruction",
-    "no memory in limit_conn_zone": "zone_full",
-    "could not allocate node in limit_req zone": "limit_req_zone_full",
-    "failed (28:": "disk_full",
-    "using uninitialized": "variable_uninitialized",
-    "failed (98:": "address_in_use",
-    "bind() to 0.0.0.0:80 failed (13:": "bind_denied",
-    "conflicting server name": "conflicting_server_name",
-    "could not build server_names_hash": "hash_bucket",
-    "could not build optimal": "hash_not_optimal",
-    "cannot load certificate": "certificate_missing",
-    "key values mismatch": "certificate_key_mismatch",
-    "unknown directive": "unknown_directive",
-    "must be less than the size of all": "buffers_conflict",
-    "dlopen()": "module_not_loaded",
-    '"ssl_stapling" ignored': "stapling_ignored",
-    "duplicate listen options": "duplicate_listen",
-    "a duplicate default server": "duplicate_listen",
-}
+TRUTH: Final = {words.replace("$", "\n"): row for words, row in table("excerpts")}
 # Such files also contain lines about other things.
 UNRELATED: Final = (
     '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
