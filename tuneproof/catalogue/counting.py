@@ -179,7 +179,7 @@ def _claim(line: Line, numbers: Mapping[str, float], code: Code) -> Claim[Any]:
         effect_name=f"{what}, {' ÷ '.join(line.arms)}" if is_ratio else what,
         scale=Scale.RATIO if scale == "ratio" else Scale.SHARE,
         threshold=USUALLY if line.threshold is None else line.threshold,
-        why=line.why or ONE_OR_THE_OTHER,
+        why=(line.why or ONE_OR_THE_OTHER).format(**numbers),
         exploratory=line.exploratory,
         form=Form(line.form),
         condition=code[line.condition] if line.condition else None,

@@ -109,6 +109,12 @@ def test_a_control_is_about_the_reversing_arm_and_expects_the_other_verdict(expe
     assert claim.effect({"a": one}) == control.effect({"b": one}) != control.effect({"b": none})
 
 
+def test_the_sentence_and_the_reason_for_the_threshold_show_the_scripts_numbers() -> None:
+    row = Line(scenario="s", claim="n", arms=("a",), figure="x", turned_by={"a": "b"}, sentence="{N}", why="of {N}")
+    (claim,) = claims_from(row, N=20)
+    assert (claim.sentence, claim.why) == ("20", "of 20")
+
+
 class Asked(dict[str, float]):
     """Figures with a value for any requested key; they record the keys."""
 
