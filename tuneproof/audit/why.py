@@ -86,7 +86,7 @@ def mentions(word: str) -> list[str]:
     has = re.compile(rf"(?<![\w.]){re.escape(meant)}s?(?!\w)", re.IGNORECASE)
     found = [f"  {key}: {cell['claim']}" for key, cell in every_recorded().items() if has.search(cell["claim"])]
     more = [f"  and {len(found) - _MOST_CLAIMS} more"] if len(found) > _MOST_CLAIMS else []
-    return ["\n".join([f"Claims about {meant}:", *found[:_MOST_CLAIMS], *more])] if found else []
+    return ["\n".join([f"Claims that mention {meant}:", *found[:_MOST_CLAIMS], *more])] if found else []
 
 
 def _of_module(word: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """``./lab why``: explains a directive, a claim or an error message."""
 
+import errno
 import re
 import shutil
 import textwrap
@@ -17,6 +18,7 @@ from tuneproof.wording import count
 
 _MOST: Final = 5
 _STATUS: Final = re.compile(r"(?:http |error |status )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE)
+_ERRNO: Final = re.compile(r"(?:errno |error )+(\d{1,3})", re.IGNORECASE)
 _LABEL_COLUMNS: Final = 9
 # People copy messages, commands and paths, so these are not wrapped.
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         raise BadInputError(
             "no word to look up", remedy="name a directive, a claim or a message: ./lab why multi_accept"
         )
-    text = _as_name(text)
+    text = _with_errno(_as_name(text))
     status = _status_in(text)
     if of_status := _of_status(status):
         show("\n\n".join([of_status, *mentions(status)]))
@@ -70,6 +72,13 @@ def _as_name(text: str) -> str:
     bare = text.rstrip(";{ ").lower()
     names = (bare, "_".join(re.split("[ -]", bare)))
     return next(filter(is_known, names), text)
+
+
+def _with_errno(text: str) -> str:
+    """Return a system error such as "EMFILE" or "errno 24" as messages contain it: "(24:"; else the text."""
+    found = _ERRNO.fullmatch(text)
+    words = f"({found[1] if found else getattr(errno, text.upper(), '')}:"
+    return words if find(words) else text
 
 
 def _status_in(text: str) -> str:

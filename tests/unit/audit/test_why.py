@@ -71,7 +71,7 @@ def test_advice_names_the_requested_directive_and_the_arguments_that_it_concerns
 @pytest.mark.parametrize("word", ["tcp_rmem", "net.ipv4.tcp_rmem", "TCP_RMEM", "reuseport"])
 def test_any_other_word_finds_the_claims_that_contain_it(word: str) -> None:
     found = why(word).splitlines()
-    assert found[0].lower() == f"claims about {word.rpartition('.')[2].lower()}:"
+    assert found[0].lower() == f"claims that mention {word.rpartition('.')[2].lower()}:"
     assert any(line.startswith("  reuseport_stall/") for line in found)
     assert found[-1].startswith("  and ")
 
