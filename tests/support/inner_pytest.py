@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pytest
-import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type information
+import scipy  # type: ignore[import-untyped]  # scipy ships no type information
 
 from fixtures import labs, summary
 from fixtures.options import RunState
@@ -21,9 +21,6 @@ from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.keys import Key
 
-# SciPy is loaded before any inner run: pytester unloads the modules of a run, and compiled ones cannot load twice.
-_LOADED = scipy.stats
-
 
 def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conftest: str = "") -> None:
     """Make a folder with the project's conftest and one test module.
@@ -35,6 +32,8 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conf
             takes seconds to load; only tests of the pages need them.
         conftest: Further text of the conftest.
     """
+    # SciPy loads before the inner run: pytester unloads the modules of a run, and compiled ones cannot load twice.
+    assert scipy.stats
     # On a CI server, invented results must not go into the outer run's summary.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:

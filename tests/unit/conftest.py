@@ -1,5 +1,6 @@
 """Fixtures for several modules, and Hypothesis without deadlines, so a loaded machine cannot make tests fail."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -14,6 +15,15 @@ settings.load_profile("unhurried")
 
 # `./lab test` sets this variable; commands that tests start would look for their files in that folder.
 os.environ.pop(CALLED_FROM, None)
+
+# The objects that collection creates live until the end. Searching them for garbage takes more than a second of CPU
+# time in each process.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

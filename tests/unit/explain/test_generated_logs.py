@@ -12,16 +12,21 @@ from tests.support.judged_logs import Judged, are_good, judged
 from tests.support.log_truths import ALTERNATIVES, LACKS, truth_of
 from tuneproof.explain.diagnosis.findings import Cause
 
-# Together these seeds cover every alternative, with and without a stall; see the next test.
-SEEDS = range(24)
+# Together these seeds cover every alternative, with and without a stall, and every cause; see the next test.
+SEEDS: Final = (4, 7, 8, 12, 13, 19, 22, 23)
 
 
-def test_the_seeds_cover_every_alternative_with_and_without_a_stall() -> None:
+def test_the_seeds_cover_every_alternative_with_and_without_a_stall_and_every_cause() -> None:
     truths = [truth_of(seed) for seed in SEEDS]
     for stalls in (True, False):
         of_these = [truth for truth in truths if bool(truth.stall_s) is stalls]
         assert set().union(*(truth.alternatives for truth in of_these)) == set(ALTERNATIVES)
     assert {truth.lacks for truth in truths} == set(LACKS)
+    assert frozenset().union(*(truth.causes for truth in truths)) == {
+        Cause.EVENT_LOOP_STALL,
+        Cause.BACKEND_SLOW,
+        Cause.CLIENT_GONE,
+    }
 
 
 def test_generated_stalls_last_from_20_ms_to_2_s() -> None:

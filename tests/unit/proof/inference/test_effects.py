@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
+import scipy  # type: ignore[import-untyped]  # scipy ships no type information
 
 from tuneproof.proof.inference.effects import Ordered, Scale, Tally, number, page_p_value, ratio, reversals
 
@@ -56,7 +56,9 @@ def test_pages_test_is_exact_and_depends_on_the_order() -> None:
     assert page_p_value(falling) == pytest.approx((1 / 6) ** 5)
     assert page_p_value([Ordered(responses=(1.0, 2.0, 3.0))] * 5) == pytest.approx(1)
     mixed = [*falling[:3], Ordered(responses=(1.0, 2.0, 3.0)), Ordered(responses=(2.0, 3.0, 1.0))]
-    by_scipy = stats.page_trend_test([item.responses for item in mixed], predicted_ranks=[3, 2, 1], method="exact")
+    by_scipy = scipy.stats.page_trend_test(
+        [item.responses for item in mixed], predicted_ranks=[3, 2, 1], method="exact"
+    )
     assert page_p_value(mixed) == pytest.approx(by_scipy.pvalue)
 
 

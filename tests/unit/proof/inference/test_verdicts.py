@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
+import scipy  # type: ignore[import-untyped]  # scipy ships no type information
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
 
 from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
 from tuneproof.proof.inference.plan import Look, side
@@ -128,9 +128,9 @@ def test_the_limits_of_a_share_are_exact(right: int, blocks: int, look: int) -> 
     assert found is not None
     needed = [side((13, 26), chance).looks[look].needed for chance in (0.75, 0.25)]
     low_error, high_error = (
-        stats.binom.sf(number - 1, blocks, chance) for number, chance in zip(needed, (0.75, 0.25), strict=True)
+        scipy.stats.binom.sf(number - 1, blocks, chance) for number, chance in zip(needed, (0.75, 0.25), strict=True)
     )
-    test = stats.binomtest(right, blocks)
+    test = scipy.stats.binomtest(right, blocks)
     assert found.interval.low == pytest.approx(test.proportion_ci(1 - 2 * low_error, method="exact").low)
     assert found.interval.high == pytest.approx(test.proportion_ci(1 - 2 * high_error, method="exact").high)
     assert found.interval.level == pytest.approx(1 - low_error - high_error)
