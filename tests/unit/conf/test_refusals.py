@@ -1,11 +1,11 @@
 """Lines that nginx certainly refuses, with its messages; a lab test gives those of tests.support.refused to nginx."""
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from tests.support.refused import LOADED, REFUSED, whole
+from tests.support.tables import table
 from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.conf.sources import Dump
 from tuneproof.nginx_changes import LAB_VERSIONS
@@ -69,83 +69,6 @@ def test_lines_that_nginx_loads_are_not_problems(name: str, version: str) -> Non
 )
 def test_lines_that_nginx_may_load_are_not_problems(text: str) -> None:
     assert problems(text, is_complete=False) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "version", "is_known"),
-    [
-        ("http2 on;", "1.22", False),
-        ("http2 on;", "1.26", True),
-        ("map $uri $a { http2 on; }", "1.22", True),
-        ("spdy_headers_comp 5;", "1.18", True),
-        ("spdy_headers_comp 5;", "1.22", False),
-        # Debian added this directive to 1.22.1 with a security fix.
-        ("max_headers 100;", "1.22", True),
-        # A later release of the same branch has this directive, and may be the packaged one.
-        ("client_body_early_read on;", "1.31.3", True),
-        ("client_body_early_read on;", "1.30", False),
-        # nginx Plus, Angie and a packaged module had these directives before.
-        ("upstream a { server 127.0.0.1:1; sticky cookie s; }", "1.22", True),
-        ("upstream a { server 127.0.0.1:1; resolver 127.0.0.1; }", "1.22", True),
-    ],
-)
-def test_a_version_refuses_the_directives_that_it_lacks(
-    tmp_path: Path, text: str, version: str, *, is_known: bool
-) -> None:
-    (tmp_path / "nginx.conf").write_text(f"events {{ }}\nhttp {{ {text} }}\n", encoding="utf-8")
-    given = audit(str(tmp_path), version=version).facts.configuration.problems
-    found = [problem.message for problem in given]
-    assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
-
-
-@pytest.mark.parametrize(("version", "messages"), [("1.18", ['invalid parameter "min_free=1g"']), ("1.22", [])])
-def test_a_version_refuses_cache_parameters_of_later_versions(
-    tmp_path: Path, version: str, messages: list[str]
-) -> None:
-    text = whole("proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g;")
-    (tmp_path / "nginx.conf").write_text(text, encoding="utf-8")
-    found = audit(str(tmp_path), version=version).facts.configuration.problems
-    assert [problem.message for problem in found] == messages
-
-
-@pytest.mark.parametrize(
-    ("version", "message"), [("1.26", "no ssl_client_certificate for ssl_verify_client"), ("1.30", "")]
-)
-def test_ssl_verify_client_needs_a_ca_that_the_version_uses(version: str, message: str) -> None:
-    """Since 1.27.2, ssl_trusted_certificate is enough."""
-    tls = "listen 443 ssl; ssl_certificate $host.pem; ssl_certificate_key $host.key; ssl_trusted_certificate /ca.pem;"
-    assert problems(whole(f"server {{ {tls} ssl_verify_client on; }}"), version) == ([message] if message else [])
-
-
-@pytest.mark.parametrize("version", ["1.29.2", "1.29.3"])
-def test_stapling_is_refused_with_compressed_certificates(version: str) -> None:
-    """Nginx 1.30.6 reports '"ssl_stapling" is incompatible with "ssl_certificate_compression"'."""
-    tls = "ssl_certificate $host.pem; ssl_certificate_key $host.key; ssl_stapling on;"
-    is_refused = version == "1.29.3"
-    message = '"ssl_stapling" is incompatible with "ssl_certificate_compression"'
-    for server, expected in (
-        (f"listen 443 ssl; {tls} ssl_certificate_compression on;", [message] if is_refused else []),
-        (f"listen 443 ssl; {tls} ssl_certificate_compression off;", []),
-        (f"listen 443 ssl; {tls} ssl_certificate_compression on;".replace("stapling on", "stapling off"), []),
-        ("listen 80; ssl_stapling on; ssl_certificate_compression on;", []),
-    ):
-        assert problems(whole(f"server {{ {server} }}"), version) == expected
-
-
-def test_a_verified_upstream_of_a_stream_needs_a_ca() -> None:
-    server = "server { listen 1; proxy_pass 127.0.0.1:2; proxy_ssl_verify on; %s }"
-    text = f"events {{ }}\nstream {{ {server} }}\n"
-    assert problems(text % "proxy_ssl on;") == ["no proxy_ssl_trusted_certificate for proxy_ssl_verify"]
-    assert problems(text % "proxy_ssl on; proxy_ssl_trusted_certificate /ca.pem;") == []
-    assert problems(text % "") == []
-
-
-def test_a_version_refuses_a_directive_in_a_block_where_only_later_versions_allow_it(tmp_path: Path) -> None:
-    """In stream{}, server_name is allowed since 1.25.5, and in http{} in all versions."""
-    server = "server { listen 443; server_name a; proxy_pass 127.0.0.1:1; }"
-    (tmp_path / "nginx.conf").write_text(f"events {{ }}\nstream {{ {server} }}\n", encoding="utf-8")
-    given = [audit(str(tmp_path), version=version).facts.configuration.problems for version in ("1.22", "1.26")]
-    assert [[one.message for one in each] for each in given] == [['"server_name" directive is not allowed here'], []]
 
 
 @pytest.mark.parametrize(
@@ -229,166 +152,45 @@ def test_placeholders_get_distinct_stand_in_values() -> None:
     assert (values["A_PORT"], values["B_PORT"]) == ("8080", "8081")
 
 
-_OF_LISTEN = 'is defined for the "listen ... ssl" directive'
-_OTHER = "server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; }"
-
-
 @pytest.mark.parametrize(
-    ("text", "version", "message"),
+    ("version", "message", "block"),
     [
-        ("http { server { listen 443 ssl; ssl_reject_handshake on; } }", "1.22", ""),
+        ("1.22", 'unknown directive "http2"', "http { http2 on; }"),
+        ("1.26", "", "http { http2 on; }"),
+        ("1.22", "", "http { map $uri $a { http2 on; } }"),
+        ("1.18", "", "http { spdy_headers_comp 5; }"),
+        ("1.22", 'unknown directive "spdy_headers_comp"', "http { spdy_headers_comp 5; }"),
+        # Debian added this directive to 1.22.1 with a security fix.
+        ("1.22", "", "http { max_headers 100; }"),
+        # A later release of the same branch has this directive, and may be the packaged one.
+        ("1.31.3", "", "http { client_body_early_read on; }"),
+        ("1.30", 'unknown directive "client_body_early_read"', "http { client_body_early_read on; }"),
+        # nginx Plus, Angie and a packaged module had these directives before.
+        ("1.22", "", "http { upstream a { server 127.0.0.1:1; sticky cookie s; } }"),
+        ("1.22", "", "http { upstream a { server 127.0.0.1:1; resolver 127.0.0.1; } }"),
+        ("1.18", 'invalid parameter "min_free=1g"', "http { proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g; }"),
+        ("1.22", "", "http { proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g; }"),
+        # In stream{}, server_name is allowed since 1.25.5, and in http{} in all versions.
         (
-            "http { server { listen 443 ssl; ssl_reject_handshake on; } server { listen 443 ssl; server_name a; } }",
             "1.22",
-            f'no "ssl_certificate" {_OF_LISTEN}',
+            '"server_name" directive is not allowed here',
+            "stream { server { listen 1; server_name a; return a; } }",
         ),
-        ("http { server { listen 443; ssl on; } }", "1.22", 'no "ssl_certificate" is defined for the "ssl" directive'),
-        (
-            "http { server { listen 443 quic; } }",
-            "1.26",
-            'no "ssl_certificate" is defined for the "listen ... quic" directive',
-        ),
-        (
-            "http { ssl_protocols TLSv1.2; server { listen 443 quic; ssl_certificate a; ssl_certificate_key b; } }",
-            "1.26",
-            '"ssl_protocols" must enable TLSv1.3 for the "listen ... quic" directive',
-        ),
-        (
-            (
-                "http { ssl_certificate a; ssl_certificate_key b; server { listen 443 quic; ssl_protocols TLSv1.3; } "
-                "server { listen 443 quic; server_name b; ssl_protocols TLSv1.2; } }"
-            ),
-            "1.26",
-            "",
-        ),
-        ("http { server { listen 443 ssl; } }", "1.14", ""),
-        ("http { server { listen 443 ssl; enable_ntls on; ssl_sign_certificate a; } }", "1.22", ""),
-        ("stream { server { listen 443 ssl; proxy_pass a:1; } }", "1.22", f'no "ssl_certificate" {_OF_LISTEN}'),
-        (
-            "stream { ssl_certificate a; server { listen 443 ssl; proxy_pass a:1; } }",
-            "1.22",
-            f'no "ssl_certificate_key" {_OF_LISTEN}',
-        ),
-        ("stream { server { listen 443; ssl_certificate a; proxy_pass a:1; } }", "1.22", ""),
-        (
-            "stream { server { listen 443; ssl_certificate a; proxy_pass a:1; } }",
-            "1.30",
-            'no "ssl_certificate_key" is defined for certificate "a"',
-        ),
-        (f"stream {{ server {{ listen 0.0.0.0:443 ssl; proxy_pass a:1; }} {_OTHER} }}", "1.30", ""),
-        ("mail { auth_http a:1; server { listen 993 ssl; } }", "1.30", f'no "ssl_certificate" {_OF_LISTEN}'),
-        (
-            "mail { auth_http a:1; starttls on; server { listen 143; } }",
-            "1.30",
-            'no "ssl_certificate" is defined for the "starttls" directive',
-        ),
-        (
-            (
-                "mail { auth_http a:1; ssl_certificate a; ssl_certificate b; "
-                "server { listen 993 ssl; ssl_certificate_key c; } }"
-            ),
-            "1.30",
-            'no "ssl_certificate_key" is defined for certificate "b" and the "listen ... ssl" directive',
-        ),
-        ("mail { auth_http a:1; starttls off; server { listen 143; ssl_certificate a; } }", "1.30", ""),
+        ("1.26", "", "stream { server { listen 1; server_name a; return a; } }"),
     ],
 )
-def test_missing_tls_settings_are_reported_as_nginx_reports_them(text: str, version: str, message: str) -> None:
-    """The messages are those of nginx 1.18 to 1.31 with the modules of Debian 12 for stream{} and mail{}."""
-    assert problems(f"events {{ }} {text}", version) == ([message] if message else [])
+def test_a_version_refuses_what_only_other_versions_allow(
+    tmp_path: Path, version: str, message: str, block: str
+) -> None:
+    (tmp_path / "nginx.conf").write_text(f"events {{ }}\n{block}\n", encoding="utf-8")
+    found = audit(str(tmp_path), version=version).facts.configuration.problems
+    assert [problem.message for problem in found] == ([message] if message else [])
 
 
-_INCOMPATIBLE = '"listen" directive "{}" parameter is incompatible with "udp"'
-_TWICE = 'duplicate "0.0.0.0:53" address and port pair'
-
-
-@pytest.mark.parametrize(
-    ("servers", "version", "message"),
-    [
-        ("stream: listen 53 udp ssl", "1.18", _INCOMPATIBLE.format("ssl")),
-        ("stream: listen 53 udp fastopen=4 backlog=4", "1.22", _INCOMPATIBLE.format("fastopen")),
-        ("stream: listen 53 udp reuseport", "1.18", ""),
-        ("stream: listen 53 http2", "1.22", 'the invalid "http2" parameter'),
-        ("stream: listen 53 http2", "1.26", 'invalid parameter "http2"'),
-        ("stream: listen 53 default_server", "1.22", 'the invalid "default_server" parameter'),
-        ("stream: listen 53 default_server", "1.26", ""),
-        ("stream: listen 53 rcvbuf=much", "1.30", 'invalid rcvbuf "rcvbuf=much"'),
-        ("stream: listen 53; listen 53 udp", "1.22", ""),
-        ("stream: listen 53, listen 53", "1.22", _TWICE),
-        ("stream: listen 53, listen 53", "1.30", ""),
-        ("stream: listen 53; listen 53", "1.30", "a duplicate listen 0.0.0.0:53"),
-        (
-            "stream: listen 53 default_server, listen 53 default_server",
-            "1.30",
-            "a duplicate default server for 0.0.0.0:53",
-        ),
-        ("stream: listen ${PORT} ssl, listen ${PORT}", "1.30", ""),
-        ("mail: listen 53 proxy_protocol; protocol smtp", "1.18", 'the invalid "proxy_protocol" parameter'),
-        ("mail: listen 53 proxy_protocol; protocol smtp", "1.22", ""),
-        ("mail: listen 53 reuseport; protocol smtp", "1.30", 'invalid parameter "reuseport"'),
-        ("mail: listen 53; protocol smtp, listen 53; protocol imap", "1.30", _TWICE),
-        ("mail: listen ${PORT}", "1.30", ""),
-        ("mail: listen 53", "1.30", "unknown mail protocol for server"),
-        ("mail: listen 127.0.0.1:25; auth_http off", "1.30", ""),
-        ("mail: protocol smtp", "1.30", 'no "listen" is defined for server'),
-    ],
-)
-def test_servers_in_stream_and_mail_are_refused_as_in_nginx(servers: str, version: str, message: str) -> None:
-    """For stream{}, nginx 1.18 to 1.31 print these messages; those for mail{} are in the sources of these versions."""
-    protocol, written = servers.split(": ", 1)
-    more = "auth_http a:1;" if protocol == "mail" else "ssl_certificate a; ssl_certificate_key b;"
-    handler = "proxy_pass a:1;" if protocol == "stream" else ""
-    blocks = " ".join(f"server {{ {one}; {handler} }}" for one in written.split(", "))
-    found = problems(f"events {{ }} {protocol} {{ {more} {blocks} }}", version)
-    assert found == ([message] if message else [])
-
-
-_PASSED: Final = "server { listen 81; proxy_pass a; }"
-_RETURNED: Final = "server { listen 81; return a; }"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (f"upstream a {{ server 127.0.0.1; }} {_PASSED}", 'no port in upstream "127.0.0.1"'),
-        (f"upstream a {{ server [::1]; }} {_PASSED}", 'no port in upstream "[::1]"'),
-        (f"upstream a {{ server unix:/a; server [::1]:1; server b:2; }} {_PASSED}", ""),
-        (f"upstream a {{ server 127.0.0.1:x; }} {_PASSED}", 'invalid port in upstream "127.0.0.1:x"'),
-        (f"upstream a {{ server http://b:1; }} {_PASSED}", 'invalid host in upstream "http://b:1"'),
-        (f"upstream a {{ }} {_PASSED}", "no servers are inside upstream"),
-        (f"upstream A {{ server b:1; }} {_PASSED}", ""),
-        ("upstream a { server b:1; } server { listen 81; proxy_pass a:80; }", 'upstream "a" may not have port 80'),
-        (_PASSED, 'no port in upstream "a"'),
-        ("server { listen 81; proxy_pass http://b:80; }", 'invalid host in upstream "http://b:80"'),
-        ("server { listen 81; proxy_pass unix:/a/b; }", ""),
-        ("server { listen 81; proxy_pass $remote_addr; }", ""),
-        (f"access_log /a; {_RETURNED}", "log format is not specified"),
-        (f"access_log /a combined; {_RETURNED}", 'unknown log format "combined"'),
-        (f"log_format combined $status; access_log /a Combined; {_RETURNED}", ""),
-        (f"access_log off; {_RETURNED}", ""),
-        (f"log_format b $status; access_log /a b gzip=10; {_RETURNED}", 'invalid compression level "10"'),
-        (f"limit_conn_zone $remote_addr zone=b:1m; limit_conn b 65536; {_RETURNED}", "connection limit must be less"),
-        (f"limit_conn b 1; {_RETURNED}", 'zero size shared memory zone "b"'),
-        (f"geo b {{ default 0; }} {_RETURNED}", 'invalid variable name "b"'),
-        (f"map $remote_addr $b {{ default 1; default 2; }} {_RETURNED}", "duplicate default map parameter"),
-        (f"map $remote_addr $b {{ ~[ab c; }} {_RETURNED}", "missing terminating ] for character class"),
-        (f"split_clients $remote_addr $b {{ 60% a; 50% b; }} {_RETURNED}", "percent total is greater than 100%"),
-        (f"allow b; {_RETURNED}", 'invalid parameter "b"'),
-        (f"resolver 127.0.0.1 valid=x; {_RETURNED}", "invalid parameter: valid=x"),
-        (f"proxy_ssl_protocols TLSv1.4; {_RETURNED}", 'invalid value "TLSv1.4"'),
-        ("server { listen 81; return $; }", "invalid variable name"),
-    ],
-)
-def test_lines_of_stream_are_problems_if_nginx_refuses_them(text: str, message: str) -> None:
-    """Nginx 1.18, 1.22 and 1.30 report these messages."""
-    for version in ("1.18", "1.22", "1.30"):
-        found = problems(f"events {{ }} stream {{ {text} }}", version)
-        assert [message in one for one in found] == [True] * bool(message)
-
-
-def test_a_server_in_stream_with_a_service_needs_no_port() -> None:
-    text = "zone a 64k; resolver 127.0.0.1; server b service=_x._tcp resolve;"
-    assert problems(f"events {{ }} stream {{ upstream a {{ {text} }} {_PASSED} }}", "1.30") == []
+@pytest.mark.parametrize(("versions", "message", "block"), table("refused_blocks"))
+def test_a_version_refuses_exactly_the_blocks_that_nginx_refuses(versions: str, message: str, block: str) -> None:
+    for version in versions.split():
+        assert problems(f"events {{ }} {block}", version) == ([message] if message else [])
 
 
 def test_a_mail_server_needs_auth_http() -> None:
@@ -455,27 +257,6 @@ def test_a_variable_that_nothing_defines_is_refused(http: str, unknown: str) -> 
     found = [one for one in problems(text) if "variable" in one]
     assert found == ([f'unknown "{unknown}" variable'] if unknown else [])
     assert [one for one in problems(f"include a.conf; {text}", is_complete=False) if "variable" in one] == []
-
-
-def test_stream_has_its_own_variables() -> None:
-    server = "server { listen 1; proxy_pass 127.0.0.1:1; }"
-    for name, known in (("session_time", True), ("request_time", False)):
-        found = problems(f"events {{ }} stream {{ log_format a ${name}; {server} }}", "1.30")
-        assert found == ([] if known else [f'unknown "{name}" variable'])
-
-
-@pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_keepalive_0_is_a_problem_before_1_29_7(version: str) -> None:
-    """Source: https://nginx.org/en/CHANGES, 1.29.7: "keepalive 0" turns the default off."""
-    is_old = version in {"1.18", "1.22", "1.26"}
-    message = 'invalid value "0" in "keepalive" directive'
-    assert problems(whole("upstream a { server 127.0.0.1:1; keepalive 0; }"), version) == [message] * is_old
-
-
-def test_http_and_stream_cannot_share_a_zone() -> None:
-    block = "upstream a { zone a 64k; server 127.0.0.1:1; }"
-    text = f"events {{ }}\nhttp {{ {block} }}\nstream {{ {block} }}\n"
-    assert problems(text) == ['the shared memory zone "a" is already declared for a different use']
 
 
 def test_an_unknown_thread_pool_may_be_in_a_missing_file() -> None:
