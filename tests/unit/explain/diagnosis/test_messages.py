@@ -196,12 +196,6 @@ def test_the_consequences_of_a_message_add_to_its_weight() -> None:
     assert [each.row.id for each in findings.problems] == ["oom_host", "apparmor_denied"]
 
 
-def test_reused_connections_are_a_consequence_of_too_few_worker_connections() -> None:
-    words = "1024 worker_connections are not enough"
-    (finding,) = found(written(f"[alert] 7#7: {words}", f"[warn] 7#7: {words}, reusing connections")).problems
-    assert (finding.row.id, finding.consequences[0].row.id) == ("worker_connections", "worker_connections_reused")
-
-
 def test_a_full_accept_queue_follows_from_a_lack_of_file_descriptors() -> None:
     full = seen(table(replace(listening(), recv_queue=600)))
     given = replace(
@@ -402,15 +396,6 @@ def test_a_consequence_is_reported_with_its_own_status() -> None:
     assert texts["Follows"].endswith("1 message, answered 500.")
 
 
-def test_no_live_upstream_follows_from_denied_connects() -> None:
-    denied = "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (13: Permission denied) while connecting to upstream, "
-    (finding,) = found(written(denied, *[NONE_LEFT] * 9)).problems
-    assert (finding.row.id, [each.row.id for each in finding.consequences]) == (
-        "upstream_denied",
-        ["no_live_upstreams"],
-    )
-
-
 UDP = 'udp client: 10.0.0.9, server: 0.0.0.0:53, upstream: "{}", bytes from/to client:40/0'
 
 
@@ -421,33 +406,37 @@ def test_an_unreachable_dns_server_is_only_a_possible_problem_while_names_are_re
     assert (messages.problems, [each.row.id for each in messages.looks]) == ((), ["resolver_unreachable"])
 
 
+DENIED = "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (13: Permission denied) while connecting to upstream, "
+TOO_FEW = "7#7: 1024 worker_connections are not enough"
+UDP_TIMEOUT = "[error] 7#7: *1 upstream timed out (110: Connection timed out) while proxying connection, "
+UNRESOLVED = (
+    "[error] 7#7: recv() failed (111: Connection refused) while resolving, resolver: 127.0.0.11:53",
+    "[error] 7#7: *1 app.test could not be resolved (110: Operation timed out), ",
+)
+NOT_STARTED = ["nginx.service: start operation timed out. Terminating.", "Failed to start nginx.service."]
+
+
 @pytest.mark.parametrize(
-    ("cause", "lines"),
+    ("cause", "consequence", "lines"),
     [
+        ("upstream_denied", "no_live_upstreams", written(DENIED, NONE_LEFT)),
+        (
+            "worker_connections",
+            "worker_connections_reused",
+            written(f"[alert] {TOO_FEW}", f"[warn] {TOO_FEW}, reusing connections"),
+        ),
         (
             "stream_udp_timeout",
-            written(
-                f"[error] 7#7: *1 upstream timed out (110: Connection timed out) while proxying connection, "
-                f"{UDP.format('10.0.0.5:53')}",
-                f"{NONE_LEFT}{UDP.format('dns')}",
-            ),
+            "no_live_upstreams",
+            written(f"{UDP_TIMEOUT}{UDP.format('10.0.0.5:53')}", f"{NONE_LEFT}{UDP.format('dns')}"),
         ),
-        (
-            "resolver_unreachable",
-            written(
-                "[error] 7#7: recv() failed (111: Connection refused) while resolving, resolver: 127.0.0.11:53",
-                "[error] 7#7: *1 app.test could not be resolved (110: Operation timed out), ",
-            ),
-        ),
-        (
-            "service_start_timeout",
-            ["nginx.service: start operation timed out. Terminating.", "Failed to start nginx.service."],
-        ),
+        ("resolver_unreachable", "upstream_not_resolved_timeout", written(*UNRESOLVED)),
+        ("service_start_timeout", "service_failed", NOT_STARTED),
     ],
 )
-def test_a_consequence_is_listed_under_its_cause(cause: str, lines: list[str]) -> None:
+def test_a_consequence_is_listed_under_its_cause(cause: str, consequence: str, lines: list[str]) -> None:
     (finding,) = found(lines).problems
-    assert (finding.row.id, len(finding.consequences)) == (cause, 1)
+    assert (finding.row.id, [each.row.id for each in finding.consequences]) == (cause, [consequence])
 
 
 def test_the_kernels_lines_about_one_killed_process_count_once() -> None:

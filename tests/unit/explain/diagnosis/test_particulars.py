@@ -41,15 +41,29 @@ def test_directives_are_those_of_the_module_that_connects_to_the_upstream(scheme
     assert ("curl -w" in row.confirm) == scheme.startswith("http")
 
 
+RESET = ("upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused", "upstream_connection_lost")
+
+
 @pytest.mark.parametrize(
-    "row",
-    ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused", "upstream_connection_lost"],
+    ("name", "scheme", "named", "omitted"),
+    [
+        # With fastcgi_keep_conn, each idle connection occupies a PHP-FPM child; uwsgi and scgi have no such option.
+        *((name, scheme, "", "keepalive") for name in RESET for scheme in ("fastcgi", "uwsgi", "scgi")),
+        # An HTTP port behind fastcgi_pass or grpc_pass needs proxy_pass.
+        ("upstream_fastcgi_protocol", "fastcgi", "proxy_pass", "grpc_"),
+        ("upstream_http2_not_http2", "grpc", "proxy_pass", "fastcgi_"),
+        # The grpc module lacks this directive.
+        ("upstream_too_big_header", "grpc", "grpc_buffer_size", "_busy_buffers_size"),
+        # The row's proxy_ directives are renamed, and no sentence names another module's.
+        ("upstream_too_big_header", "uwsgi", "^Raise uwsgi_buffer_size", "proxy_|fastcgi_|grpc_"),
+    ],
 )
-@pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi", "scgi"])
-def test_keepalive_is_not_advised_for_fastcgi_uwsgi_and_scgi(row: str, scheme: str) -> None:
-    """With fastcgi_keep_conn, each idle connection occupies a PHP-FPM child; uwsgi and scgi have no such option."""
-    adapted = applied(messages()[row], "", only_streams=False, schemes=[scheme])
-    assert "keepalive" not in adapted.first
+def test_the_remedy_suits_the_module_that_connects_to_the_upstream(
+    name: str, scheme: str, named: str, omitted: str
+) -> None:
+    adapted = applied(messages()[name], "", only_streams=False, schemes=[scheme])
+    assert re.search(named, adapted.first)
+    assert not re.search(omitted, adapted.first)
     assert "gunicorn" not in adapted.why
 
 
@@ -82,27 +96,6 @@ def test_texts_about_memcached_omit_http(name: str) -> None:
     assert "gunicorn" not in adapted.why
     assert "curl" not in adapted.confirm
     assert "proxy_" not in f"{adapted.happened} {adapted.first} {adapted.wrong}"
-
-
-@pytest.mark.parametrize(
-    ("name", "scheme"), [("upstream_fastcgi_protocol", "fastcgi"), ("upstream_http2_not_http2", "grpc")]
-)
-def test_the_remedy_for_another_protocol_names_its_directive(name: str, scheme: str) -> None:
-    """An HTTP port behind fastcgi_pass or grpc_pass needs proxy_pass."""
-    assert "proxy_pass" in applied(messages()[name], "", only_streams=False, schemes=[scheme]).first
-
-
-def test_a_directive_that_the_grpc_module_lacks_is_not_named() -> None:
-    row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["grpc"])
-    assert "grpc_buffer_size" in row.first
-    assert "_busy_buffers_size" not in row.first
-
-
-def test_advice_about_one_modules_directives_names_no_others() -> None:
-    """The row's proxy_ directives are renamed, and no sentence names another module's."""
-    row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["uwsgi"])
-    assert row.first.startswith("Raise uwsgi_buffer_size")
-    assert not re.search("proxy_|fastcgi_|grpc_", row.first)
 
 
 def test_the_directives_of_further_modules_are_named() -> None:
