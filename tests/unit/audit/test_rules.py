@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.support.places import CHECKOUT
+from tests.support.tables import table
 from tools.docs.__main__ import RESULTS, WITH_EXAMPLES, documents
 from tools.docs.example import COMMAND, LOGGED, with_example
 from tools.docs.recorded import recorded as kept_of
@@ -38,7 +39,6 @@ TO_U = "proxy_pass http://u;"
 
 
 PROXIED = "proxy_pass http://a:1;"
-BESIDE = "upstream u { server a:1; keepalive 8; } server { location / { proxy_pass http://u; include a; %s } }"
 
 
 def server(inside: str) -> str:
@@ -52,92 +52,12 @@ def test_http_2_to_the_upstream_is_not_among_the_lines_that_the_default_replaces
     assert "proxy_http_version" not in one.reason
 
 
-@pytest.mark.parametrize(
-    ("name", "found", "expected"),
-    [
-        ("upstream_keepalive", of(server(f"location / {{ {TO_U} {KEPT} }}")), "in effect"),
-        ("upstream_keepalive", of(server(f"location / {{ {TO_U} {KEPT} }}"), version="1.30"), "expired"),
-        (
-            "upstream_keepalive",
-            of(server(f"location / {{ {TO_U} {KEPT} }}").replace("8", "64", 1), version="1.30"),
-            "in effect",
-        ),
-        # Without the inner lines, the outer ones would close each connection.
-        (
-            "upstream_keepalive",
-            of(server(f"proxy_set_header Connection close; location / {{ {TO_U} {KEPT} }}"), version="1.30"),
-            "in effect",
-        ),
-        (
-            "upstream_keepalive",
-            of(server(f"proxy_http_version 1.0; location / {{ {TO_U} {KEPT} }}"), version="1.30"),
-            "in effect",
-        ),
-        ("upstream_keepalive", of(server(f"location / {{ {TO_U} }}")), "without effect"),
-        ("upstream_keepalive", of(f"upstream u {{ server a:1; }} server {{ location / {{ {TO_U} }} }}"), "missing"),
-        ("upstream_keepalive", of(f"server {{ location / {{ {PROXIED} }} }}", version="1.30"), "missing"),
-        ("upstream_keepalive", of(server("location / { proxy_pass http://$host; }")), "cannot tell"),
-        (
-            "upstream_keepalive",
-            of(f"upstream u {{ server a:1; keepalive 8; }} server {{ location / {{ {TO_U} }} }}", version="1.30"),
-            "expired",
-        ),
-        # The value that a template gets may be higher than the default.
-        (
-            "upstream_keepalive",
-            of(
-                f"upstream u {{ server a:1; keepalive ${{KEPT}}; }} server {{ location / {{ {TO_U} }} }}",
-                version="1.30",
-            ),
-            "in effect",
-        ),
-        # FastCGI servers may keep connections; uwsgi ones do not, so there is no advice.
-        ("upstream_keepalive", of("server { location / { fastcgi_pass a:1; } }"), "cannot tell"),
-        ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
-        # If a header closes connections, the HTTP/1.1 setting in a missing file does not matter.
-        ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection close;", complete=False), "without effect"),
-        ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection $c;", complete=False), "cannot tell"),
-        ("listen_queue", of("server { listen 80; }"), "missing"),
-        ("listen_queue", of("server { listen 80; listen *:80; listen 0.0.0.0:80; }"), "missing"),
-        ("listen_queue", of("server { listen 80 backlog=4096; }"), "in effect"),
-        ("listen_queue", of("server { listen 80 backlog=511; }"), "missing"),
-        ("listen_queue", of("server { listen 80; listen [::]:80; }"), "missing, missing"),
-        ("listen_queue", of("server { listen 443 quic; listen 443 ssl backlog=8192; }"), "in effect"),
-        # A connect to a full queue of such a socket does not wait for a retransmission.
-        ("listen_queue", of("server { listen unix:/run/n.sock; }"), ""),
-        # With one worker, reuseport has no effect; with several, the configuration does not show its effect.
-        (
-            "reuseport_stall",
-            of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 1;"),
-            "without effect",
-        ),
-        (
-            "reuseport_stall",
-            of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
-            "cannot tell",
-        ),
-        # Over UDP, reuseport keeps the packets of a connection together.
-        (
-            "reuseport_stall",
-            of(f"server {{ listen 443 quic reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
-            "",
-        ),
-        (
-            "reuseport_stall",
-            of("server { listen 443 quic reuseport; }", main="worker_processes 1;", version="1.30"),
-            "",
-        ),
-        ("reuseport_stall", of(f"server {{ listen 80; location / {{ {PROXIED} }} }}", main="worker_processes 4;"), ""),
-        ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}"), "harmful"),
-        ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffers 16 32k; }} }}"), ""),
-        ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffering off; }} }}"), "in effect"),
-        ("worker_connections", of("", events="worker_connections 65535;"), ""),
-        ("worker_connections", of("", events="worker_connections 300000;"), "cannot tell"),
-        ("worker_connections", of("", events="worker_connections 1000000;"), "harmful"),
-    ],
-)
-def test_each_rule_gives_advice_the_expected_state(name: str, found: Audit, expected: str) -> None:
+@pytest.mark.parametrize(("name", "expected", "version", "extent", "text"), table("advice"))
+def test_each_rule_gives_advice_the_expected_state(
+    name: str, expected: str, version: str, extent: str, text: str
+) -> None:
     """Advice appears once for each socket or place that it applies to."""
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=extent == "whole"), version=version)
     assert ", ".join(states(found, name)) == expected
 
 
