@@ -28,7 +28,7 @@ def captures() -> Mapping[str, bytes]:
         "syn-flood": _file(_syn_flood()),
         "repeated-handshake": _file(_repeated_handshake()),
         "probes": _file(_probes()),
-        "overtaken": _file(_overtaken()),
+        "out-of-order": _file(_out_of_order()),
         "repeated-on-a-busy-flow": _file(_repeated_on_a_busy_flow()),
         "asked-for": _file(_asked_for()),
         "reused-ports": _file(_reused_ports()),
@@ -105,7 +105,7 @@ def _probes() -> Sequence[Segment]:
     return talk.segments
 
 
-def _overtaken() -> Sequence[Segment]:
+def _out_of_order() -> Sequence[Segment]:
     """Return two pairs of segments that change their order on the way, the second pair too late for mere reordering."""
     talk = Conversation()
     talk.handshake(there_s=0.005, back_s=0.005)

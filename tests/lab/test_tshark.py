@@ -2,10 +2,10 @@
 
 The definitions are Wireshark's (epan/dissectors/packet-tcp.c of 4.0, Debian 12's version), with these differences:
 
-- Retransmitted or overtaken segments: together, these are the same segments in both programs, those with payload below
-  the highest sequence number seen. Wireshark calls such a segment overtaken (out of order) if the latest new data came
+- Retransmitted or out-of-order segments: together, these are the same segments in both programs, those with payload
+  below the highest sequence number seen. Wireshark calls such a segment out of order if the latest new data came
   shortly before. On a busy flow this is always true, even if the capture contains every byte of the segment already.
-  Here, a segment is overtaken only if it carries bytes that were never seen, within a round trip, and before two
+  Here, a segment is out of order only if it carries bytes that were never seen, within a round trip, and before two
   duplicate acknowledgements request it.
 - Wireshark counts repeated SYNs, SYN/ACKs and FINs as retransmissions. Here, SYNs and SYN/ACKs have separate counts,
   and FINs are not counted, since no payload was lost.
@@ -29,7 +29,7 @@ import pytest
 
 from fixtures.engine import EnsureImages
 from tests.lab.crafted_captures import captures
-from tests.lab.overtaken_segments import overtaken_frames
+from tests.lab.out_of_order import out_of_order_frames
 from tests.lab.tshark import NAME, Frame, by_stream, frames, quic_frames, tshark_spec
 from tests.support.places import CAPTURES
 from tuneproof.explain.opening import OpenedFile
@@ -137,7 +137,7 @@ def test_handshakes_take_as_long_as_in_tshark_except_for_repeated_syns(compared:
         assert pair.ours.handshake_s - waited_s == pytest.approx(theirs, abs=2e-9)
 
 
-def test_retransmitted_and_overtaken_segments_together_equal_tsharks(compared: Compared) -> None:
+def test_retransmitted_and_out_of_order_segments_together_equal_tsharks(compared: Compared) -> None:
     """Segments without payload, such as FINs and probes, do not count."""
     for pair in compared.pairs:
         for side, theirs in pair.sides:
@@ -146,12 +146,12 @@ def test_retransmitted_and_overtaken_segments_together_equal_tsharks(compared: C
             assert side.retransmitted_segments + side.out_of_order_segments == len(with_payload)
 
 
-def test_overtaken_segments_equal_tsharks_except_those_seen_or_requested(compared: Compared) -> None:
-    """See the module's docstring for the narrower definition of overtaken segments."""
+def test_out_of_order_segments_equal_tsharks_except_those_seen_or_requested(compared: Compared) -> None:
+    """See the module's docstring for the narrower definition of out-of-order segments."""
     for pair in compared.pairs:
-        overtaken = overtaken_frames(pair.theirs)
+        late = out_of_order_frames(pair.theirs)
         for side, theirs in pair.sides:
-            assert side.out_of_order_segments == sum(frame.number in overtaken for frame in theirs)
+            assert side.out_of_order_segments == sum(frame.number in late for frame in theirs)
 
 
 @pytest.mark.parametrize("name", QUIC_FILES)

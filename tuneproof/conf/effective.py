@@ -95,7 +95,7 @@ def _levels(block: Block, name: str) -> Iterator[Block]:
 
 
 def _with_its_location(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block, and for ``if`` and ``limit_except`` the outer one: only these two inherit a handler."""
+    """Yield a block, and the outer one if it inherits handlers: all in ``if``, and ``*_pass`` in ``limit_except``."""
     for level in block.within():
         yield level
         if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):

@@ -1,4 +1,4 @@
-"""Recognises configurations inside other text, which would yield wrong directives if it were read as one."""
+"""Recognises files with a configuration inside other text, which would yield wrong directives if it were parsed."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ def _is_numbered(lines: Sequence[str]) -> bool:
 
 
 _WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str]]] = (
-    (lambda text, _: _SCALAR.search(text), "YAML", "audit the value of its key, without its indentation"),
+    (lambda text, _: _SCALAR.search(text), "YAML", "audit the value of its .conf key, without the indentation"),
     (lambda text, _: _FENCE.search(text), "Markdown", "audit the lines between its fences"),
     (lambda text, _: _DIFF.search(text), "a patch", "audit the files that it changes"),
     (lambda _, lines: lines and all(line.startswith("+") for line in lines), "a patch", "remove each line's plus sign"),

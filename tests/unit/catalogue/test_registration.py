@@ -38,7 +38,7 @@ def least(value):
 
 @pytest.fixture(scope="module")
 def found() -> Mapping[str, Fingerprint]:
-    return {name: print_ for advice in every_advice() for name, print_ in fingerprints(advice).items()}
+    return {name: one for advice in every_advice() for name, one in fingerprints(advice).items()}
 
 
 def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fingerprint]) -> None:
@@ -68,7 +68,7 @@ def test_every_claim_gives_the_reason_for_its_threshold() -> None:
                     assert len(each.why) > len("the article's"), f"{advice.name}/{each.name} lacks its why"
 
 
-def print_of(scenario: Scenario[Any], raised: Mapping[str, int] | None = None) -> Fingerprint:
+def fingerprint_of(scenario: Scenario[Any], raised: Mapping[str, int] | None = None) -> Fingerprint:
     return fingerprints(Advice(scenario=lambda _: scenario), raised)[NAME]
 
 
@@ -109,13 +109,13 @@ def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
 )
 def test_declared_data_that_affect_a_claims_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
     """The data are those of the claim, its arms and containers, and their surroundings."""
-    assert print_of(changed).hash != print_of(SCENARIO).hash
+    assert fingerprint_of(changed).hash != fingerprint_of(SCENARIO).hash
 
 
 def test_a_claims_wording_and_expectation_are_not_in_its_hash() -> None:
     """Sentences may be corrected at any time."""
     worded = with_claim(sentence="other words", source="elsewhere", expected=None, line="sendfile on;", why="it is so")
-    assert print_of(worded) == print_of(SCENARIO)
+    assert fingerprint_of(worded) == fingerprint_of(SCENARIO)
 
 
 def test_an_additional_arm_does_not_change_other_claims() -> None:
@@ -130,11 +130,11 @@ def test_an_additional_arm_does_not_change_other_claims() -> None:
 
 
 @pytest.fixture
-def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
+def fingerprint_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
     """Return a function that takes a module's code, and returns the fingerprint of a claim with its ``effect``."""
     modules: list[str] = []
 
-    def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
+    def fingerprint_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
         path = tmp_path / f"example_{len(modules)}.py"
         path.write_text(code, encoding="utf-8")
         # All modules have the same name: they represent one module of the catalogue before and after a change.
@@ -145,9 +145,9 @@ def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
         sys.modules[spec.name] = module
         modules.append(spec.name)
         spec.loader.exec_module(module)
-        return print_of(with_claim(effect=module.effect), raised or {})
+        return fingerprint_of(with_claim(effect=module.effect), raised or {})
 
-    yield print_with
+    yield fingerprint_with
     sys.modules.pop("tuneproof.catalogue.example", None)
 
 
@@ -162,41 +162,43 @@ def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
         ("    return value", "    # as it is\n    return value"),
     ],
 )
-def test_local_names_and_comments_do_not_matter(print_with: Callable[..., Fingerprint], old: str, new: str) -> None:
+def test_local_names_and_comments_do_not_matter(
+    fingerprint_with: Callable[..., Fingerprint], old: str, new: str
+) -> None:
     assert old in CODE
-    assert print_with(CODE.replace(old, new)) == print_with(CODE)
+    assert fingerprint_with(CODE.replace(old, new)) == fingerprint_with(CODE)
 
 
 @pytest.mark.parametrize(
     ("old", "new"), [("max(", "min("), ("    return value", "    return value + 1"), ("(figures)", "(block)")]
 )
 def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
-    print_with: Callable[..., Fingerprint], old: str, new: str
+    fingerprint_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
     """Functions that the effect calls count, too. Only a raised revision changes the hash."""
-    before, after = print_with(CODE), print_with(CODE.replace(old, new))
+    before, after = fingerprint_with(CODE), fingerprint_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):
-        raised = print_with(CODE.replace(old, new), {name: 2})
+        raised = fingerprint_with(CODE.replace(old, new), {name: 2})
         assert (raised.hash != before.hash, raised.code) == (True, after.code)
-        assert print_with(CODE, {name: 3}).hash != raised.hash
-    assert print_with(CODE, {"example.other": 2}) == before
+        assert fingerprint_with(CODE, {name: 3}).hash != raised.hash
+    assert fingerprint_with(CODE, {"example.other": 2}) == before
 
 
-def test_a_constant_that_code_uses_is_data(print_with: Callable[..., Fingerprint]) -> None:
+def test_a_constant_that_code_uses_is_data(fingerprint_with: Callable[..., Fingerprint]) -> None:
     """The constant's value changes the hash, but its name does not."""
-    before = print_with(CODE)
-    assert print_with(CODE.replace("5.0", "6.0")).hash != before.hash
-    assert print_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash
+    before = fingerprint_with(CODE)
+    assert fingerprint_with(CODE.replace("5.0", "6.0")).hash != before.hash
+    assert fingerprint_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash
 
 
-def test_values_in_a_closure_are_data(print_with: Callable[..., Fingerprint]) -> None:
+def test_values_in_a_closure_are_data(fingerprint_with: Callable[..., Fingerprint]) -> None:
     """For example, a row of the catalogue names a figure."""
     factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
-    first, second = print_with(factory.format("a")), print_with(factory.format("b"))
+    first, second = fingerprint_with(factory.format("a")), fingerprint_with(factory.format("b"))
     assert first.hash != second.hash
     assert first.code == second.code
-    assert print_with(factory.format("a").replace("figure", "name")) == first
+    assert fingerprint_with(factory.format("a").replace("figure", "name")) == first
 
 
 def test_the_tool_keeps_a_date_only_if_nothing_changed_or_with_the_option_same(

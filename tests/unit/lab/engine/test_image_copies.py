@@ -50,7 +50,7 @@ def test_missing_and_different_images_are_copied_to_an_engine() -> None:
         assert reports == [f"copying image {tag} to engine far" for tag in copied]
 
 
-def test_an_engine_that_refuses_is_an_error() -> None:
+def test_an_engines_refusal_to_load_an_image_is_reported() -> None:
     source, target = Engine(*(spec.tag for spec in SPECS)), Engine(refuses=True)
     with pytest.raises(LabError, match="to engine far: no space left on device"):
         copy_images(source.client, target.client, SPECS, name="far", report=lambda _: None)

@@ -48,7 +48,7 @@ def paths(**by_role: Engine) -> Any:
     return measure_paths(Session(), engines, image="netadmin:1")
 
 
-def test_each_other_machine_has_a_path_to_the_subjects_machine(ends: Ends) -> None:
+def test_every_other_machine_has_a_path_to_the_subjects_machine(ends: Ends) -> None:
     """A role on the subject's machine has no path. Roles on one machine share a path."""
     assert list(paths(client=FAR)) == [Role.CLIENT]
     assert [(spec.name, spec.goes_with) for spec in ends.specs] == [

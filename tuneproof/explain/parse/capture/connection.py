@@ -1,6 +1,6 @@
 """The state of one connection while its segments are read: two sides, a handshake, an HTTP/1 conversation, and its end.
 
-Wireshark's rules decide whether a side's segments are new, repeated, overtaken or probes
+Wireshark's rules decide whether a side's segments are new, repeated, out of order or probes
 (tcp_analyze_sequence_number() in epan/dissectors/packet-tcp.c, described at
 https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with the differences that are named here.
 
@@ -336,7 +336,7 @@ class FlowState:
         return max(self.client.last_ns, self.server.last_ns)
 
     def reordering_ns(self) -> int:
-        """Return how late a segment may be to count as overtaken, not as lost and retransmitted: a round trip."""
+        """Return how late a segment may be to count as out of order, not as lost and retransmitted: a round trip."""
         return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
 
     def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:

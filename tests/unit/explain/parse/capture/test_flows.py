@@ -82,7 +82,7 @@ LOST = (server(DATA, captured=False), server(DATA))
         ),
         # A retransmission takes at least a round trip.
         pytest.param(
-            (*LOST, server(DATA, seq=500_001, after_s=0.005)), {}, {"out_of_order_segments": 1}, id="overtaken"
+            (*LOST, server(DATA, seq=500_001, after_s=0.005)), {}, {"out_of_order_segments": 1}, id="out of order"
         ),
         # After two duplicate acknowledgements, even a fast repetition is a retransmission.
         pytest.param(
@@ -151,7 +151,7 @@ LOST = (server(DATA, captured=False), server(DATA))
         pytest.param((client(flags=FIN | ACK), client(flags=FIN | ACK, seq=1001, after_s=0.2)), {}, {}, id="FIN again"),
     ],
 )
-def test_retransmitted_overtaken_and_probe_segments_are_distinguished(
+def test_retransmitted_out_of_order_and_probe_segments_are_distinguished(
     steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
 ) -> None:
     """The handshake beforehand took 12 ms; probes and FINs are not data."""

@@ -1,4 +1,4 @@
-"""Selects overtaken frames from tshark's reports by the project's definition, which is narrower than tshark's."""
+"""Selects out-of-order frames from tshark's reports by the project's definition, which is narrower than tshark's."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -37,7 +37,7 @@ class _Sent:
         start, end = self._span(frame)
         return any(low <= start and end <= high for low, high in self.spans)
 
-    def overtaken_since_ns(self, frame: Frame) -> int:
+    def out_of_order_since_ns(self, frame: Frame) -> int:
         """Return when the first frame with later bytes was captured; the time of this frame if there is none."""
         start, _ = self._span(frame)
         return next((time_ns for first, time_ns in self.firsts if first > start), frame.time_ns)
@@ -47,8 +47,8 @@ class _Sent:
         return distance, distance + frame.payload_bytes
 
 
-def overtaken_frames(frames: Sequence[Frame]) -> set[int]:
-    """Return the numbers of the frames of one connection that were overtaken and not sent again.
+def out_of_order_frames(frames: Sequence[Frame]) -> set[int]:
+    """Return the numbers of the frames of one connection that arrived out of order and were not sent again.
 
     tshark calls these frames retransmissions or out of order. They carry bytes that were never seen, within a round
     trip after the frame that overtook them, and before two duplicate acknowledgements request the bytes.
@@ -70,7 +70,7 @@ def overtaken_frames(frames: Sequence[Frame]) -> set[int]:
         if (
             frame.kinds & {"retransmission", "out_of_order"}
             and not before.has_all_of(frame)
-            and frame.time_ns - before.overtaken_since_ns(frame) < round_trip_ns
+            and frame.time_ns - before.out_of_order_since_ns(frame) < round_trip_ns
             and not (asked == frame.seq and times >= _ASKED_FOR)
         ):
             found.add(frame.number)
