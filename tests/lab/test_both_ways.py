@@ -180,7 +180,7 @@ SABOTAGES = {
     "name", [pytest.param(name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow) for name in SABOTAGES]
 )
 def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
-    """No claim holds, and at least one gets a verdict other than inconclusive; most must be refuted."""
+    """No claim holds, and at least one is refuted: a host that cannot test any of them shows nothing."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # Without its own looks, a claim with counted trials needs only a few wrong trials to be refuted.
@@ -193,6 +193,6 @@ def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str
         verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
-    assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "every claim is inconclusive on this host"
+    assert Verdict.REFUTED in verdicts.values(), f"no claim is refuted on this host: {verdicts}"
     # Other counted claims may stay inconclusive, if a few trials are correct by chance.
     assert {verdicts[name] for name in refuted} <= {Verdict.REFUTED}, verdicts

@@ -8,7 +8,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages
-from tests.lab.children import wait_until
+from tests.lab.children import GONE_WITHIN_S, wait_until
 from tests.support.places import CHECKOUT
 from tuneproof.lab.engine.labels import LEASE, SESSION, Session
 from tuneproof.lab.engine.lease import lease_of
@@ -47,7 +47,7 @@ def test_a_lease_ends_with_its_process_and_then_any_process_may_remove_the_sessi
             assert [item["State"] for item in leases(engine, session)] == ["running"]
         finally:
             holder.kill()
-    wait_until(lambda: [item["State"] for item in leases(engine, session)] == ["exited"], within_s=10)
+    wait_until(lambda: [item["State"] for item in leases(engine, session)] == ["exited"], within_s=GONE_WITHIN_S)
     remove_dead_sessions(engine)
     assert leases(engine, session) == []
 
@@ -56,6 +56,9 @@ def test_a_lease_is_removed_at_the_end_of_its_context(engine: docker.DockerClien
     """Until then, the snapshot that it printed can be read more than once."""
     session = Session()
     with lease_of(engine, session=session, image=images.roles["netadmin"]) as lease:
-        assert [item["State"] for item in leases(engine, session.id)] == ["running"]
-        assert read_snapshot(lease.printed()) == read_snapshot(lease.printed())
+        (held,) = leases(engine, session.id)
+        assert held["State"] == "running"
+        read = [read_snapshot(lease.printed()) for _ in range(2)]
+        assert read == [read_snapshot(engine.api.logs(held["Id"]).decode())] * 2
+        assert read[0].cpus.allowed
     assert leases(engine, session.id) == []

@@ -1,6 +1,7 @@
 """Background traffic around a service: it goes only to the given address, and continues after errors."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -65,13 +66,38 @@ def test_a_service_that_closes_ends_the_conversation(monkeypatch: pytest.MonkeyP
     asyncio.run(asyncio.wait_for(talk(), 20))
 
 
-def test_the_machines_services_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("errand", "serve", "port", "answers"),
+    [
+        (street._log_in, street._greet, "SSH_PORT", [street._BANNER, b"*******\n", b"********\n", b"*****\n"]),
+        (street._look_up, street._query, "DATABASE_PORT", [bytes(6000)] * 12),
+    ],
+    ids=["ssh", "database"],
+)
+def test_the_machines_services_answer(
+    errand: street.Errand,
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    port: str,
+    answers: list[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The ssh server sends a banner and answers three commands, the database twelve queries."""
+    sent: list[bytes] = []
+
+    async def recording(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        write = writer.write
+
+        def record(data: bytes) -> None:
+            sent.append(data)
+            write(data)
+
+        monkeypatch.setattr(writer, "write", record)
+        await serve(reader, writer)
+
     async def talk() -> None:
-        async with await asyncio.start_server(street._greet, "127.0.0.1", 0) as server:
-            monkeypatch.setattr(street, "SSH_PORT", server.sockets[0].getsockname()[1])
-            await street._log_in("127.0.0.1")
-        async with await asyncio.start_server(street._query, "127.0.0.1", 0) as server:
-            monkeypatch.setattr(street, "DATABASE_PORT", server.sockets[0].getsockname()[1])
-            await street._look_up("127.0.0.1")
+        async with await asyncio.start_server(recording, "127.0.0.1", 0) as server:
+            monkeypatch.setattr(street, port, server.sockets[0].getsockname()[1])
+            await errand("127.0.0.1")
 
     asyncio.run(asyncio.wait_for(talk(), 20))
+    assert sent == answers
