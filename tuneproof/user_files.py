@@ -51,12 +51,15 @@ def _inside(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, inputs: Iterable[str] = ()) -> None:
     """Write a text with its line endings as they are.
 
-    BadInputError: The file cannot be written. A new file is removed; an old file keeps its content if the disk is full.
+    BadInputError: The file cannot be written, or is one of the ``inputs``. A new file is removed; an old file keeps its
+    content if the disk is full.
     """
     is_new = not os.path.lexists(path)
+    if path.exists() and any(os.path.exists(name) and path.samefile(name) for name in inputs):
+        raise BadInputError(f"{path} is a file of the configuration: nothing was written", remedy="name another file")
     # A name on the command line may contain bytes that are not UTF-8; a patch repeats them.
     content = text.encode("utf-8", errors="surrogateescape")
     try:

@@ -132,7 +132,7 @@ def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
     except (ValueError, KeyError, TypeError, RecursionError):
         is_ours = False
     if not is_ours:
-        raise BadInputError(f"{name} is not a baseline that audit wrote", remedy=f"--write-baseline {name}")
+        raise BadInputError(f"{name} is not a baseline that audit wrote", remedy="write one: --write-baseline FILE")
     return known
 
 

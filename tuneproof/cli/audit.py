@@ -118,7 +118,7 @@ def _audit(options: argparse.Namespace) -> int:
     if options.patch:
         _write_patch(audited, options.patch)
     if options.write_baseline:
-        write_text(options.write_baseline, baseline_text(found))
+        write_text(options.write_baseline, baseline_text(found), inputs=audited.facts.configuration.texts)
         say(f"{count(len(found), 'finding')} written to {options.write_baseline}")
     if audited.facts.configuration.is_broken:
         return BROKEN
@@ -143,7 +143,7 @@ def _write_patch(audited: Audit, file: Path) -> None:
     if not patch:
         say("nothing to patch")
         return
-    write_text(file, patch)
+    write_text(file, patch, inputs=audited.facts.configuration.texts)
     if INPUT_NAME in audited.facts.configuration.texts:
         say(f"to apply it: patch FILE < {shlex.quote(str(file))}")
         return

@@ -104,7 +104,7 @@ def _print(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any]
     if options.patch:
         patch = found.patch(defaults=False)
         if patch:
-            write_text(options.patch, patch)
+            write_text(options.patch, patch, inputs=found.before.facts.configuration.texts)
         say(f"written to {options.patch}" if patch else "nothing to patch")
     if found.before.facts.configuration.is_broken and found.after.facts.configuration.is_broken:
         return BROKEN

@@ -128,9 +128,21 @@ def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab,
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": 2, "findings": []}', '{"schema": 1, "findings": [1]}'])
 def test_an_invalid_or_missing_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
     (folder / "known.json").write_text(text, encoding="utf-8")
-    for name in ("known.json", "none.json"):
+    # An existing file may be the wrong one: it must not be overwritten.
+    for name, written in (("known.json", "FILE"), ("none.json", "none.json")):
         ended = lab("audit", "my deploy", "--baseline", name)
-        assert (ended.status, f"--write-baseline {name}" in ended.err) == (2, True)
+        assert (ended.status, f"--write-baseline {written}\n" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command", ["audit --patch", "audit --write-baseline", "upgrade --from 1.18 --to 1.30 --patch"]
+)
+@pytest.mark.parametrize("name", ["my deploy/conf.d/site.conf", "link"])
+def test_a_file_of_the_configuration_is_not_overwritten(lab: Lab, folder: Path, command: str, name: str) -> None:
+    (folder / "link").symlink_to("my deploy/conf.d/site.conf")
+    ended = lab(*command.split(), name, "my deploy")
+    assert (ended.status, f"{name} is a file of the configuration" in ended.err) == (2, True)
+    assert (folder / "my deploy/conf.d/site.conf").read_text(encoding="utf-8") == SITE
 
 
 def test_annotations_are_workflow_commands_for_paths_in_the_checkout(lab: Lab, folder: Path) -> None:
