@@ -58,7 +58,7 @@ def write_text(path: Path, text: str, *, inputs: Iterable[str] = ()) -> None:
     content if the disk is full.
     """
     is_new = not os.path.lexists(path)
-    if path.exists() and any(os.path.exists(name) and path.samefile(name) for name in inputs):
+    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
         raise BadInputError(f"{path} is a file of the configuration: nothing was written", remedy="name another file")
     # A name on the command line may contain bytes that are not UTF-8; a patch repeats them.
     content = text.encode("utf-8", errors="surrogateescape")
