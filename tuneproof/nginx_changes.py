@@ -152,6 +152,15 @@ _BY_HAND: Final = (
         after="1h",
         meaning="a client's connection is closed after its first request past one hour; before, there was no limit",
     ),
+    Change(
+        version="1.19.10",
+        kind=Kind.DEFAULT,
+        directive="keepalive_time",
+        block="upstream",
+        after="1h",
+        meaning="a connection to this upstream is closed after its first request past one hour; before, there was no "
+        "limit",
+    ),
     *_parameter("1.21.0", "proxy_ssl_certificate grpc_ssl_certificate uwsgi_ssl_certificate", "$"),
     *_parameter("1.21.0", "proxy_ssl_certificate_key grpc_ssl_certificate_key uwsgi_ssl_certificate_key", "$"),
     *_parameter("1.21.0", "listen", "fastopen=", "stream"),
@@ -207,6 +216,14 @@ _BY_HAND: Final = (
         "a reload keeps the certificates and keys of files with the same inode and modification time, unless "
         "`ssl_object_cache_inheritable off;`",
         args=r"(?!data:)[^$]*",
+    ),
+    *_behaviour(
+        "1.27.4",
+        "ssl_verify_client",
+        "clients cannot resume a TLSv1.3 session here that began with another server name: the handshake fails, and "
+        "since 1.29.2 it is a full one; before, this could bypass the check of certificates (CVE-2025-23419). "
+        "Distributions' security updates changed this in some older packages, too",
+        args="(?!(?i:off)$).*",
     ),
     *_behaviour("1.27.5", "ssl_session_cache", "sessions up to 8192 bytes are kept; before, 4096", args=r".*shared:.*"),
     *_behaviour("1.27.5", "listen", "HTTP/3 uses CUBIC congestion control; before, NewReno", args=r".*\bquic\b.*"),

@@ -177,6 +177,20 @@ LOADED: Final[Mapping[str, str]] = {
         "server { set $args a; set $limit_rate 1k; set $hosts a; set $http_x a; set $arg_a b; "
         "location ~ ^/(?<hostname_of>.*) { return 200; } }"
     ),
+    "addresses-with-ports": (
+        "resolver 127.0.0.1:053 [::1]:53 [::2] 127.0.0.2 valid=30s; proxy_bind 10.0.0.1:80; fastcgi_bind ::1; "
+        "grpc_bind [::1]:80; uwsgi_bind $remote_addr transparent; scgi_bind off; set_real_ip_from 10.0.0.1/8; "
+        "set_real_ip_from unix:; set_real_ip_from 2001:db8::/32; set_real_ip_from 010.0.0.1;"
+    ),
+    "several-mirrors": "server { location / { mirror /a; mirror /b; } location /c { mirror off; } }",
+    "small-buffers-of-headers-that-no-server-has": (
+        "large_client_header_buffers 4 8; server { large_client_header_buffers 4 1k; } "
+        "server { listen 81; connection_pool_size 256; large_client_header_buffers 4 256; }"
+    ),
+    "access-and-cookies": (
+        "proxy_store_access user:rw group:r all:rw; userid LOG; userid_expires max; "
+        "userid_mark =; server { userid_expires 365d; userid_mark off; http2_chunk_size 1; }"
+    ),
     "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }
 

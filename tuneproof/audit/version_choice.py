@@ -30,10 +30,11 @@ _JOINED: Final = Change(
     version="1.23.0",
     kind=Kind.BEHAVIOUR,
     directive="$http_...",
-    meaning="if a client sends this header in several lines, the variable has the values of all, with commas; before, "
+    meaning="if {who} sends this header in several lines, the variable has the values of all, with commas; before, "
     "only that of the first",
 )
 _DECIDING: Final = frozenset({"map", "if"})
+_PASSING_ON: Final = frozenset({"add_header", "auth_request_set", "map"})
 # Two lines of Host are rejected, those of Cookie and X-Forwarded-For were joined before, and clients send only one line
 # of the others.
 _AS_BEFORE: Final = frozenset(
@@ -149,11 +150,16 @@ def _new_variables(main: Block) -> Iterator[Concern]:
 
 
 def _joined(main: Block) -> Iterator[Concern]:
-    """Yield each map or condition that depends on a request header that clients may send in several lines."""
-    for block in main.below():
-        used = {name for arg in block.args for name in variables(arg)} if block.name in _DECIDING else set()
-        for name in sorted(one for one in used - _AS_BEFORE if one.startswith("http_")):
-            yield Concern(change=replace(_JOINED, directive=f"${name}"), said=block, block=block.parent or main)
+    """Yield the uses of headers that may have several lines: a client's in a map or condition, an upstream's."""
+    everything: list[tuple[Statement | Block, Block]] = [(block, block.parent or main) for block in main.below()]
+    for said, block in (*everything, *main.everything()):
+        used = {name for arg in said.args for name in variables(arg)} - _AS_BEFORE
+        for name in sorted(used):
+            who = "a client" if name.startswith("http_") and said.name in _DECIDING else ""
+            who = "the upstream" if name.startswith("upstream_http_") and said.name in _PASSING_ON else who
+            if who:
+                change = replace(_JOINED, directive=f"${name}", meaning=_JOINED.meaning.format(who=who))
+                yield Concern(change=change, said=said, block=block)
 
 
 def _verified_alone(configuration: Configuration) -> Iterator[Concern]:

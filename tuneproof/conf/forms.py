@@ -32,6 +32,7 @@ _CACHE_PARAMETERS: Final = (
 )
 _BINDING: Final = "proxy_bind fastcgi_bind uwsgi_bind scgi_bind grpc_bind memcached_bind"
 _HOST: Final = r"unix:.*|[^/?]*"
+_STORES: Final = "dav_access proxy_store_access fastcgi_store_access uwsgi_store_access scgi_store_access"
 _BOTH: Final = "http stream"
 _ALL: Final = "http stream mail"
 _FIRST: Final = slice(0, 1)
@@ -191,7 +192,8 @@ _FORMS: Final = (
     ),
     _Form(
         names="error_log",
-        words=r"debug(?:_\w+)?|info|notice|warn|error|crit|alert|emerg",
+        # freenginx also has rate=.
+        words=r"debug(?:_\w+)?|info|notice|warn|error|crit|alert|emerg|rate=.*",
         message='invalid log level "{}"',
         place=_LATER,
     ),
@@ -240,8 +242,27 @@ _FORMS: Final = (
     _Form(names="worker_processes", words=r"auto|\d+", message='"worker_processes" directive invalid value'),
     _Form(names="gzip_static", words="on|off|always"),
     _Form(names="server_name", words=r"[^*.].*|\*\..+|\..+|", message='server name "{}" is invalid'),
+    _Form(names="server_name", words="(?!~$).*", message='empty regex in server name "{}"'),
     _Form(names="resolver", words=f"valid={_TIME}", message="invalid parameter: {}", of="valid=", protocols=_ALL),
     _Form(names="resolver", words="ipv6=(?:on|off)", message="invalid parameter: {}", of="ipv6=", protocols=_ALL),
+    _Form(names="resolver", words=r"unix:.*|\[.*|[^/?]*", message='invalid host in resolver "{}"', protocols=_ALL),
+    # An IPv6 address needs brackets.
+    _Form(
+        names="resolver",
+        words=rf"unix:.*|[^:]*(?::{_PORT})?|\[[^]]*\](?::{_PORT})?",
+        message='invalid port in resolver "{}"',
+        of=r"\[[^]]*\]:|[^[]*:",
+        protocols=_ALL,
+    ),
+    _Form(names="http2_chunk_size", words=".*[1-9].*", message="the http2 chunk size cannot be zero"),
+    _Form(names=_STORES, words="(?:user|group|all):rw?"),
+    _Form(names="userid", words="off|log|v1|on"),
+    _Form(names="userid_expires", words=f"max|off|{_TIME}", message='"userid_expires" directive invalid value'),
+    _Form(
+        names="userid_mark",
+        words="off|[A-Za-z0-9=]",
+        message='"userid_mark" directive value must be "off" or a single letter, digit or "="',
+    ),
 )
 _OF_NAME: Final[Mapping[tuple[str, str], Sequence[_Form]]] = {
     (protocol, name): [form for form in _FORMS if name in form.names.split() and protocol in form.protocols.split()]
@@ -342,6 +363,12 @@ def _has_wrong_number(said: Statement | Block) -> bool:
 def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
     if said.name in {"allow", "deny"} and protocol != "mail":
         yield from (_PARAMETER.format(arg) for arg in said.args[:1] if not _is_network(arg))
+    if said.name in _BINDING.split():
+        yield from (f'invalid address "{arg}"' for arg in said.args[:1] if not _is_bindable(arg))
+    if said.name == "set_real_ip_from" and protocol != "mail":
+        # nginx takes anything else for a host name, which cannot contain a slash.
+        networks = [arg for arg in said.args if "/" in arg and not _is_network(arg)]
+        yield from (f'host not found in set_real_ip_from "{arg}"' for arg in networks)
     needed = _NEEDED.get(said.name)
     if needed and not any(arg.startswith(f"{needed}=") for arg in said.args):
         yield f'"{said.name}" must have "{needed}" parameter'
@@ -363,6 +390,13 @@ def _case_of(form: _Form) -> re.RegexFlag:
 def _varies(word: str, form: _Form) -> bool:
     # A variable cannot replace the code of "return"; a lone address begins with http://, https:// or $scheme.
     return "$" in word and "return" not in form.names
+
+
+def _is_bindable(word: str) -> bool:
+    if word == "off" or "$" in word or is_address(word.strip("[]")):
+        return True
+    host, _, port = word.rpartition(":")
+    return is_address(host.strip("[]")) and re.fullmatch(_PORT, port) is not None
 
 
 def _is_network(word: str) -> bool:

@@ -17,6 +17,7 @@ from tuneproof.conf.sockets import sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
 from tuneproof.conf.unknown_variables import misspelt_variables
+from tuneproof.conf.values import size_bytes
 from tuneproof.conf.zones import zone_problems
 from tuneproof.nginx_changes import BACKPORTED, of_directive
 from tuneproof.wording import as_numbers
@@ -41,17 +42,23 @@ _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
 # The arguments that are regular expressions; in the second table, those that begin with a tilde.
 _REGEXES: Final = {"rewrite": slice(0, 1), "fastcgi_split_path_info": slice(0, 1), "gzip_disable": slice(None)}
+_AFTER_ONE_TILDE: Final = ("server_name", "valid_referers")
 _REGEXES_AFTER_TILDE: Final = {
-    **dict.fromkeys(("server_name", "valid_referers"), slice(None)),
+    **dict.fromkeys(_AFTER_ONE_TILDE, slice(None)),
     **dict.fromkeys(("proxy_redirect", "proxy_cookie_domain", "proxy_cookie_path", "proxy_cookie_flags"), slice(0, 1)),
 }
+_LARGE_HEADERS: Final = "large_client_header_buffers"
+_SMALLEST_POOL_BYTES: Final = 256  # the default of connection_pool_size on 32-bit machines; on others, 512
 _MASKS: Final = frozenset({"msie6", "degradation"})  # names of built-in patterns of gzip_disable
 _GROUPS_OF_A_PATH: Final = 2
+_CHARSETS: Final = 2  # those that a charset_map is between
 _NONE: Final = slice(0)
 _FILE_TEST: Final = re.compile("!?-[fdex]")
 _COMPARISONS: Final = frozenset({"=", "!=", "~", "~*", "!~", "!~*"})
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
 _VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
+_NO_EMPTY_PATHS_SINCE: Final = (1, 27, 3)  # ngx_http_proxy_store and its siblings
+_UTF8_SECOND_SINCE: Final = (1, 31, 3)  # ngx_http_charset_map_block
 _HANDLER_UNTIL: Final = (1, 27, 1)
 _HANDLERS: Final = ("proxy_pass", "return", "pass")
 # ngx_mail_imap_module.c and its siblings: nginx knows the protocols of these ports.
@@ -76,6 +83,8 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
         if level.name == "http":
             yield from _of_block(level, version)
             yield from buffer_problems(level) if level.span is not None else ()
+            yield from _small_headers(level)
+            yield from _charset_maps(level, version)
         if level.name in {"http", "stream"}:
             yield from _of_level(level, version, is_whole=configuration.is_whole)
     for block in main.blocks:
@@ -137,6 +146,37 @@ def _of_level(level: Block, version: tuple[int, ...], *, is_whole: bool) -> Iter
     yield from _wrong_regexes(level, version)
 
 
+def _small_headers(http: Block) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_core_merge_srv_conf about buffers that are smaller than a connection's pool."""
+    for server in http.all("server") if not http.absent_sites else ():
+        buffers, pool = server.setting(_LARGE_HEADERS), server.setting("connection_pool_size")
+        size = size_bytes(buffers.args[-1]) if buffers is not None and len(buffers.args) > 1 else None
+        least = size_bytes(pool.value) if pool is not None else _SMALLEST_POOL_BYTES
+        is_known = buffers is not None and is_given(buffers) and not server.lacks_includes
+        if buffers is not None and is_known and size is not None and size < (least or 0):
+            message = f'the "{_LARGE_HEADERS}" size must be equal to or greater than "connection_pool_size"'
+            yield problem_at(buffers, message)
+            return
+
+
+def _charset_maps(http: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_charset_map_block about the names of the charsets."""
+    seen = set()
+    for table in http.all("charset_map"):
+        names = [arg.lower() for arg in table.args]
+        if not is_given(table) or len(names) != _CHARSETS:
+            continue
+        pair = frozenset(names)
+        between = f'"{table.args[0]}" and "{table.args[1]}"'
+        if len(pair) == 1:
+            yield problem_at(table, f'"charset_map" between the same charsets {between}')
+        elif names[0] == "utf-8" and version >= _UTF8_SECOND_SINCE:
+            yield problem_at(table, '"charset_map" with "utf-8" charset should be given in the second column')
+        elif pair in seen:
+            yield problem_at(table, f'duplicate "charset_map" between {between}')
+        seen.add(pair)
+
+
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     if block.span is not None:
         yield from _repeated(block, version)
@@ -148,7 +188,10 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             yield problem_at(said, "invalid URL prefix")
     yield from _condition(block)
     yield from _default_redirects(block)
+    yield from _mixed(block)
     yield from _cached_and_stored(block)
+    if version >= _NO_EMPTY_PATHS_SINCE:
+        yield from (problem_at(said, "empty path") for said in block.own if said.name in _STORES and said.args == ("",))
     for said in (*block.local("root"), *block.local("alias")):
         if found := _ROOT.search(said.value):
             message = f'the ${found[1] or found[2]} variable cannot be used in the "{said.name}" directive'
@@ -182,6 +225,17 @@ def _default_redirects(block: Block) -> Iterator[Problem]:
         elif "$" in passed.value:
             message = '"proxy_redirect default" cannot be used with "proxy_pass" directive with variables'
             yield problem_at(said, message)
+
+
+def _mixed(block: Block) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_mirror and ngx_http_secure_link about directives that exclude each other."""
+    mirrors = block.local("mirror")
+    if second := next((one for one in mirrors[1:] if "off" in {one.value, mirrors[0].value}), None):
+        yield problem_at(second, '"mirror" directive is duplicate')
+    secrets = block.local("secure_link_secret")
+    if secrets and (block.local("secure_link") or block.local("secure_link_md5")):
+        message = '"secure_link_secret" cannot be mixed with "secure_link" and "secure_link_md5"'
+        yield problem_at(secrets[0], message)
 
 
 def _cached_and_stored(block: Block) -> Iterator[Problem]:
@@ -222,7 +276,9 @@ def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
     for said in block.own if block.name not in TABLES else ():
         yield from ((said, arg) for arg in said.args[_REGEXES.get(said.name, _NONE)] if arg not in _MASKS)
         marked = (arg for arg in said.args[_REGEXES_AFTER_TILDE.get(said.name, _NONE)] if _TILDE.match(arg))
-        yield from ((said, _TILDE.sub("", arg)) for arg in marked)
+        # A tilde alone marks a regular expression of these, which ignores letter case anyway.
+        is_alone = said.name in _AFTER_ONE_TILDE
+        yield from ((said, arg[1:] if is_alone else _TILDE.sub("", arg)) for arg in marked if arg != "~")
 
 
 def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:

@@ -281,6 +281,19 @@ def test_decisions_on_a_header_that_a_request_may_repeat_are_named(block: str, *
     assert "1.23.0" not in [since for _, _, since in of(changes(block, old="1.26"), Effect.BEHAVIOUR)]
 
 
+def test_headers_that_an_upstream_may_repeat_are_named() -> None:
+    """A login server that sets two cookies is usual; a log or a response body may have any text."""
+    name = "$upstream_http_set_cookie"
+    for line, is_named in (
+        (f"server {{ location / {{ auth_request /a; auth_request_set $b {name}; }} }}", True),
+        (f"map {name} $b {{ default a; }}", True),
+        (f"log_format a {name};", False),
+        ("add_header Set-Cookie $upstream_status;", False),
+    ):
+        found = [one for one in changes(line, old="1.22", new="1.26").differences if one.since == "1.23.0"]
+        assert [(one.what, "if the upstream sends" in one.why) for one in found] == ([(name, True)] if is_named else [])
+
+
 def test_modules_must_be_built_for_the_new_version() -> None:
     """ngx_load_module: "module … version … instead of …", also within a branch."""
     text = Dump({"nginx.conf": "load_module a.so;\nevents { }\n"}, is_complete=True)
@@ -346,6 +359,7 @@ def test_a_downgrade_is_reported_too() -> None:
         ("server {\nlisten 443 quic;\n}", "listen", "1.27.5"),
         ("\ndav_methods PUT COPY;", "dav_methods", "1.31.0"),
         ("server {\nssl_certificate a.pem;\n}", "ssl_certificate", "1.27.4"),
+        ("server {\nssl_verify_client optional;\n}", "ssl_verify_client", "1.27.4"),
         ("\nssl_session_cache shared:a:1m;", "ssl_session_cache", "1.27.5"),
         ("upstream u { server a; keepalive 8;\nleast_conn; }", "least_conn", "1.29.7"),
         (f'\nproxy_set_header host ""; {PASSES}', "proxy_set_header", "1.31.4"),
@@ -382,6 +396,7 @@ def test_a_server_without_listen_counts_as_one_on_port_80() -> None:
             "1.29.7",
         ),
         ("server { ssl_certificate $host.pem; }", "ssl_certificate", "1.27.4"),
+        ("server { ssl_verify_client OFF; }", "ssl_verify_client", "1.27.4"),
         ("ssl_session_cache builtin;", "ssl_session_cache", "1.27.5"),
         ("upstream u { server a; least_conn; keepalive 8; }", "least_conn", "1.29.7"),
         ("proxy_set_header Host a;", "proxy_set_header", "1.31.4"),

@@ -36,6 +36,7 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
                 ("server { listen 443 ssl; ssl_protocols TLSv1.3; }\nserver {\nlisten 444 ssl;\n}", "ssl_protocols", 4),
             )
         ),
+        (f"upstream u {{\nserver a; keepalive 9; }}\n{TO_U}", "keepalive_time", 3, "1.19.10", ""),
         (PASSED % "if ($a) {\nproxy_pass http://a; }\nroot /srv", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
         (PASSED % "limit_except GET {\nproxy_pass http://a; }\nroot b", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
         ("server {\nlocation / { sendfile on; }\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
