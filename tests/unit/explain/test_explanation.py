@@ -47,27 +47,18 @@ def test_times_in_an_unknown_unit_are_reported(tmp_path: Path) -> None:
     assert warning.startswith("request_time is left out in 3 requests: nginx logs seconds with three decimals, ")
 
 
-@pytest.mark.parametrize(
-    ("times", "longest_s"),
-    [
-        ((0, 1, 0.2, 3, 0.05), 3.0),
-        ((12, 150, 0.2, 340, 2.5), None),
-        ((1234.567, 0.25, 58.125), None),
-        ((58.0, 3.0), None),
-        ((3.214, 2.75, 8.5, 0.412), None),
-        ((0.25, 0.75, 58.125), 58.125),
-        ((0.004, 3.214, 58.125), 58.125),
-    ],
-    ids=[
-        "half whole numbers",
-        "mostly whole numbers",
-        "median above 10",
-        "whole numbers with .0",
-        "median above 1",
-        "median below 1",
-        "one is too short for milliseconds",
-    ],
-)
+TIMES = {
+    "half whole numbers": ((0, 1, 0.2, 3, 0.05), 3.0),
+    "mostly whole numbers": ((12, 150, 0.2, 340, 2.5), None),
+    "median above 10": ((1234.567, 0.25, 58.125), None),
+    "whole numbers with .0": ((58.0, 3.0), None),
+    "median above 1": ((3.214, 2.75, 8.5, 0.412), None),
+    "median below 1": ((0.25, 0.75, 58.125), 58.125),
+    "one is too short for milliseconds": ((0.004, 3.214, 58.125), 58.125),
+}
+
+
+@pytest.mark.parametrize(("times", "longest_s"), TIMES.values(), ids=TIMES)
 def test_times_without_a_unit_are_read_only_if_they_look_like_seconds(
     times: tuple[float, ...], longest_s: float | None, tmp_path: Path
 ) -> None:

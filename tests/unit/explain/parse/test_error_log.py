@@ -139,47 +139,32 @@ def wrapped(*breaks: tuple[str, str]) -> list[str]:
     return text.split("\n")
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [f"2026/11/26 09:00:01 [error] xxxx#xxxx: *xx {BIG}"],
-        [f"2026/11/26 09:00:01 [error] 7#7: 12 {BIG}"],
-        [f"2026/11/26 09:00:01 [error] {BIG}"],
-        [f"error: *12 {BIG}"],
-        [f'"...[error] 7#7: *12 {BIG}"'],
-        [f"\u2026 [error] 7#7: *12 {BIG}"],
-        [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:21]}", BIG[21:90], BIG[90:]],
-        [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:42]}", BIG[43:]],
-        [f"> 2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:17]}", f"> {BIG[18:42]}", f"> {BIG[43:]}"],
-        f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}".replace(", r", ",\n  r").replace(" HTTP", "\nHTTP").split("\n"),
-        ["2026/11/26 09:00:01 [error] 7#7: *12", BIG[:10], BIG[10:42], BIG[42:]],
-        wrapped(("response header", "response \nheader"), ('upstream: "', 'upstrea\nm: "')),
-        wrapped(("response header", "response \nheader"), ("10.0.0.5", "10.0.\n0.5")),
-        wrapped(("upstream sent", "upstr\n> eam sent"), ("client", "cli\n> ent")),
-        [f"2026/11/26 09:00:01 [ERROR] 7#7: *12 {BIG}"],
-        [f"web1 nginx: 2026/11/26 09:00:01 [Error] 7#7: *12 {BIG}"],
-        [f"2026/11/26 09:00:01 ERROR {BIG}"],
-    ],
-    ids=[
-        "hidden numbers",
-        "no asterisk",
-        "no process",
-        "no brackets",
-        "three dots",
-        "an ellipsis",
-        "wrapped by a terminal",
-        "wrapped within its words",
-        "wrapped twice",
-        "wrapped within its context",
-        "wrapped before its words",
-        "a name in the context in two lines",
-        "an address in two lines",
-        "a quoted line wrapped by a terminal",
-        "capitals",
-        "a prefix and a capital",
-        "capitals without brackets",
-    ],
-)
+IMPERFECT = {
+    "hidden numbers": [f"2026/11/26 09:00:01 [error] xxxx#xxxx: *xx {BIG}"],
+    "no asterisk": [f"2026/11/26 09:00:01 [error] 7#7: 12 {BIG}"],
+    "no process": [f"2026/11/26 09:00:01 [error] {BIG}"],
+    "no brackets": [f"error: *12 {BIG}"],
+    "three dots": [f'"...[error] 7#7: *12 {BIG}"'],
+    "an ellipsis": [f"\u2026 [error] 7#7: *12 {BIG}"],
+    "wrapped by a terminal": [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:21]}", BIG[21:90], BIG[90:]],
+    "wrapped within its words": [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:42]}", BIG[43:]],
+    "wrapped twice": [f"> 2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:17]}", f"> {BIG[18:42]}", f"> {BIG[43:]}"],
+    "wrapped within its context": f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}".replace(", r", ",\n  r")
+    .replace(" HTTP", "\nHTTP")
+    .split("\n"),
+    "wrapped before its words": ["2026/11/26 09:00:01 [error] 7#7: *12", BIG[:10], BIG[10:42], BIG[42:]],
+    "a name in the context in two lines": wrapped(
+        ("response header", "response \nheader"), ('upstream: "', 'upstrea\nm: "')
+    ),
+    "an address in two lines": wrapped(("response header", "response \nheader"), ("10.0.0.5", "10.0.\n0.5")),
+    "a quoted line wrapped by a terminal": wrapped(("upstream sent", "upstr\n> eam sent"), ("client", "cli\n> ent")),
+    "capitals": [f"2026/11/26 09:00:01 [ERROR] 7#7: *12 {BIG}"],
+    "a prefix and a capital": [f"web1 nginx: 2026/11/26 09:00:01 [Error] 7#7: *12 {BIG}"],
+    "capitals without brackets": [f"2026/11/26 09:00:01 ERROR {BIG}"],
+}
+
+
+@pytest.mark.parametrize("lines", IMPERFECT.values(), ids=IMPERFECT)
 def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
     log = parse([*lines, "something else"])
     (count,) = log.known

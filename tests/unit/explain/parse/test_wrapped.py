@@ -97,31 +97,20 @@ def test_a_line_that_vector_split_into_fields_is_restored() -> None:
     assert nginx_line(json.dumps(pino)) == "access forbidden by rule"
 
 
-@pytest.mark.parametrize(
-    ("record", "number"),
-    [
-        ({"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LINE}}] * 3}]}]}, 3),
-        ({"event": {"original": LINE}}, 1),
-        ([{"PodName": "web", "LogMessage": LINE}] * 2, 2),
-        ({"changed": False, "cmd": ["nginx", "-t"], "rc": 1, "stderr": LINE, "stderr_lines": [LINE]}, 1),
-        ({"events": [{"timestamp": 1764147601000, "message": LINE}] * 2}, 2),
-        ([{"timestamp": 1764147601000, "message": LINE}] * 2, 2),
-        ({"data": {"result": [{"stream": {"app": "a"}, "values": [["1764147601000000000", LINE]] * 2}]}}, 2),
-        ({"hits": {"hits": [{"_source": {"message": LINE, "event": {"original": LINE}}}] * 2}}, 2),
-        ({"status": 200, "ua": LINE}, 0),
-    ],
-    ids=[
-        "OpenTelemetry",
-        "Elastic",
-        "Azure",
-        "Ansible",
-        "CloudWatch",
-        "a list",
-        "Loki",
-        "Elasticsearch",
-        "an access log",
-    ],
-)
+EXPORTS = {
+    "OpenTelemetry": ({"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LINE}}] * 3}]}]}, 3),
+    "Elastic": ({"event": {"original": LINE}}, 1),
+    "Azure": ([{"PodName": "web", "LogMessage": LINE}] * 2, 2),
+    "Ansible": ({"changed": False, "cmd": ["nginx", "-t"], "rc": 1, "stderr": LINE, "stderr_lines": [LINE]}, 1),
+    "CloudWatch": ({"events": [{"timestamp": 1764147601000, "message": LINE}] * 2}, 2),
+    "a list": ([{"timestamp": 1764147601000, "message": LINE}] * 2, 2),
+    "Loki": ({"data": {"result": [{"stream": {"app": "a"}, "values": [["1764147601000000000", LINE]] * 2}]}}, 2),
+    "Elasticsearch": ({"hits": {"hits": [{"_source": {"message": LINE, "event": {"original": LINE}}}] * 2}}, 2),
+    "an access log": ({"status": 200, "ua": LINE}, 0),
+}
+
+
+@pytest.mark.parametrize(("record", "number"), EXPORTS.values(), ids=EXPORTS)
 def test_lines_are_found_deep_in_an_object(record: object, number: int) -> None:
     """An export may be a single line. Values that a client sent are not messages."""
     assert inner_lines(json.dumps(record)) == [LINE] * number

@@ -68,35 +68,34 @@ def test_claims_about_shares_equality_or_order_and_those_expected_to_be_refuted_
     assert (counted | refuted) <= TABLE.keys(), "fix: turned_by, or a row of TABLE in tests/support/claim_effects.py"
 
 
-@pytest.mark.parametrize(
-    ("name", "block", "reason"),
-    [
-        (
-            "listen_queue/overflows_and_drops_rise_together",
-            per_arm(STORM, listen_overflows=(0,), listen_drops=(0,)),
-            "nothing was counted in either variant",
-        ),
-        (
-            "tuned_nginx/recipe_ends_slow_connects",
-            per_arm(HTTP, slow_connect_share=(0.1, None)),
-            "how long its connects",
-        ),
-        ("reuseport_stall/loaded_worker_stalls", [STALL], "the loop iterations of worker 12 were not recorded"),
-        ("reuseport_stall/small_rmem_bounds_a_turn", reads(0), "worker 1 has read nothing"),
-        ("reuseport_stall/small_rmem_restores_loop", reads(100, 0), "worker 1 has read nothing"),
-        ("network_quality/distant_client_still_stalls", takes(0), "worker 1 had no CPU time"),
-        ("reuseport_stall/reuseport_feeds_loaded_worker", per_arm(STALL, fast=((), STALL.fast)), "no fast request"),
-    ],
-    ids=[
-        "nothing-dropped",
-        "a-generator-without-connect-times",
-        "no-recorded-iterations",
-        "no-iteration-with-reads",
-        "nothing-read-by-one-arm",
-        "no-cpu-time",
-        "no-request",
-    ],
-)
+WITHOUT_EFFECT = {
+    "nothing-dropped": (
+        "listen_queue/overflows_and_drops_rise_together",
+        per_arm(STORM, listen_overflows=(0,), listen_drops=(0,)),
+        "nothing was counted in either variant",
+    ),
+    "a-generator-without-connect-times": (
+        "tuned_nginx/recipe_ends_slow_connects",
+        per_arm(HTTP, slow_connect_share=(0.1, None)),
+        "how long its connects",
+    ),
+    "no-recorded-iterations": (
+        "reuseport_stall/loaded_worker_stalls",
+        [STALL],
+        "the loop iterations of worker 12 were not recorded",
+    ),
+    "no-iteration-with-reads": ("reuseport_stall/small_rmem_bounds_a_turn", reads(0), "worker 1 has read nothing"),
+    "nothing-read-by-one-arm": ("reuseport_stall/small_rmem_restores_loop", reads(100, 0), "worker 1 has read nothing"),
+    "no-cpu-time": ("network_quality/distant_client_still_stalls", takes(0), "worker 1 had no CPU time"),
+    "no-request": (
+        "reuseport_stall/reuseport_feeds_loaded_worker",
+        per_arm(STALL, fast=((), STALL.fast)),
+        "no fast request",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "block", "reason"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT)
 def test_observations_without_an_effect_are_rejected(name: str, block: Sequence[Observation], reason: str) -> None:
     """The effect raises ValueError or ZeroDivisionError; any number would be invented."""
     claim = claim_of(name)

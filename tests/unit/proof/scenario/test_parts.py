@@ -25,30 +25,19 @@ from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.bench import listening
 from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
 
+PLANS = {
+    "the-depths": ((5, 9), (), (), (5, 9)),
+    "further": ((5, 9), (6, 12), (), (5, 9, 15, 21)),
+    "own-later": ((5, 9), (), (7, 14), (7, 14)),
+    "own-single": ((5, 9), (), (29,), (29,)),
+    "own-sooner": ((12, 18, 24), (), (7, 14), (12, 18, 24)),
+    "further-of-three": ((12, 18, 24), (3,), (), (12, 18, 24, 27)),
+    "own-beyond": ((12, 18, 24), (), (29,), (29,)),
+    "own-at-the-same-time": ((7, 14), (), (7, 20), (7, 14)),
+}
 
-@pytest.mark.parametrize(
-    ("depth", "further", "own", "wanted"),
-    [
-        ((5, 9), (), (), (5, 9)),
-        ((5, 9), (6, 12), (), (5, 9, 15, 21)),
-        ((5, 9), (), (7, 14), (7, 14)),
-        ((5, 9), (), (29,), (29,)),
-        ((12, 18, 24), (), (7, 14), (12, 18, 24)),
-        ((12, 18, 24), (3,), (), (12, 18, 24, 27)),
-        ((12, 18, 24), (), (29,), (29,)),
-        ((7, 14), (), (7, 20), (7, 14)),
-    ],
-    ids=[
-        "the-depths",
-        "further",
-        "own-later",
-        "own-single",
-        "own-sooner",
-        "further-of-three",
-        "own-beyond",
-        "own-at-the-same-time",
-    ],
-)
+
+@pytest.mark.parametrize(("depth", "further", "own", "wanted"), PLANS.values(), ids=PLANS)
 def test_a_claim_uses_its_own_looks_if_those_of_the_depth_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:

@@ -67,29 +67,25 @@ def test_a_worker_that_continues_with_all_waiting_requests_had_stalled() -> None
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "moments"),
-    [
-        # The same client's requests wait for each other.
-        ({"beside": {"connection": 2}}, (0, 1)),
-        # The worker read a request while the connection was delayed.
-        ({"beside": {"request_time_s": 0.04}}, (0, 1)),
-        # No other worker connected to the same server during the delay, or none was faster.
-        ({"other": {"upstream_addr": ("10.0.9.9:9000",)}}, None),
-        ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
-        ({"other": {"upstream_connect_time_s": (0.3,)}}, None),
-        ({"other": {"worker_pid": STILL}}, None),
-        # It is unknown whether nginx began to connect when it read the request.
-        ({"late": {"upstream_response_time_s": (0.2,)}}, None),
-        ({"late": {"upstream_connect_time_s": (0.3, 0.001), "upstream_addr": (SERVER, SERVER)}}, None),
-        ({"late": {"upstream_addr": ()}}, None),
-        ({"late": {"worker_pid": None}}, None),
-    ],
-    ids=[
-        *("one client", "the worker was awake", "another server", "reused", "all are late", "alone"),
-        *("a body came slowly", "a second server", "no address", "no worker"),
-    ],
-)
+WITHOUT_A_SIGN = {
+    # The same client's requests wait for each other.
+    "one client": ({"beside": {"connection": 2}}, (0, 1)),
+    # The worker read a request while the connection was delayed.
+    "the worker was awake": ({"beside": {"request_time_s": 0.04}}, (0, 1)),
+    # No other worker connected to the same server during the delay, or none was faster.
+    "another server": ({"other": {"upstream_addr": ("10.0.9.9:9000",)}}, None),
+    "reused": ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
+    "all are late": ({"other": {"upstream_connect_time_s": (0.3,)}}, None),
+    "alone": ({"other": {"worker_pid": STILL}}, None),
+    # It is unknown whether nginx began to connect when it read the request.
+    "a body came slowly": ({"late": {"upstream_response_time_s": (0.2,)}}, None),
+    "a second server": ({"late": {"upstream_connect_time_s": (0.3, 0.001), "upstream_addr": (SERVER, SERVER)}}, None),
+    "no address": ({"late": {"upstream_addr": ()}}, None),
+    "no worker": ({"late": {"worker_pid": None}}, None),
+}
+
+
+@pytest.mark.parametrize(("changes", "moments"), WITHOUT_A_SIGN.values(), ids=WITHOUT_A_SIGN)
 def test_a_delay_without_one_of_the_signs_is_not_a_stall(
     changes: dict[str, dict[str, object]], moments: tuple[int, int] | None
 ) -> None:

@@ -72,37 +72,23 @@ def test_a_segment_is_found_behind_every_link_header() -> None:
 OUTER = ETHERNET / IP(src="192.0.2.1", dst="192.0.2.2")
 
 
-@pytest.mark.parametrize(
-    "outer",
-    [
-        ETHERNET / PPPoE() / PPP(),
-        ETHERNET / MPLS(label=16, s=0) / MPLS(label=17, s=1),
-        OUTER,
-        ETHERNET / IPv6(src="fd00::1", dst="fd00::2"),
-        OUTER / GRE(),
-        OUTER / GRE(chksum_present=1, key_present=1, seqnum_present=1),
-        OUTER / GRE() / ETHERNET / Dot1Q(vlan=5),
-        OUTER / UDP(sport=50_000, dport=4789) / VXLAN(vni=7) / ETHERNET,
-        OUTER / UDP(sport=50_000, dport=8472) / VXLAN(vni=7) / ETHERNET,
-        OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7) / ETHERNET,
-        OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7, optionlen=2, options=bytes(8)) / ETHERNET,
-        OUTER / GRE() / IP(src="192.0.2.3", dst="192.0.2.4"),
-    ],
-    ids=[
-        "PPPoE",
-        "MPLS",
-        "IP",
-        "IPv6",
-        "GRE",
-        "GRE options",
-        "GRE bridge",
-        "VXLAN",
-        "flannel",
-        "Geneve",
-        "Geneve options",
-        "two",
-    ],
-)
+TUNNELS = {
+    "PPPoE": ETHERNET / PPPoE() / PPP(),
+    "MPLS": ETHERNET / MPLS(label=16, s=0) / MPLS(label=17, s=1),
+    "IP": OUTER,
+    "IPv6": ETHERNET / IPv6(src="fd00::1", dst="fd00::2"),
+    "GRE": OUTER / GRE(),
+    "GRE options": OUTER / GRE(chksum_present=1, key_present=1, seqnum_present=1),
+    "GRE bridge": OUTER / GRE() / ETHERNET / Dot1Q(vlan=5),
+    "VXLAN": OUTER / UDP(sport=50_000, dport=4789) / VXLAN(vni=7) / ETHERNET,
+    "flannel": OUTER / UDP(sport=50_000, dport=8472) / VXLAN(vni=7) / ETHERNET,
+    "Geneve": OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7) / ETHERNET,
+    "Geneve options": OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7, optionlen=2, options=bytes(8)) / ETHERNET,
+    "two": OUTER / GRE() / IP(src="192.0.2.3", dst="192.0.2.4"),
+}
+
+
+@pytest.mark.parametrize("outer", TUNNELS.values(), ids=TUNNELS)
 def test_a_segment_in_a_tunnel_is_found(outer: Any) -> None:
     """Clusters send packets between machines inside other packets."""
     assert list(SegmentReader([packet(outer / IP4 / TCP_HELLO), packet(outer / IP6 / TCP_HELLO)])) == [HELLO, HELLO_6]
