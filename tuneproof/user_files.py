@@ -58,7 +58,7 @@ def write_text(path: Path, text: str, *, inputs: Iterable[str] = ()) -> None:
     content if the disk is full.
     """
     is_new = not os.path.lexists(path)
-    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
+    if any(_is_same(path, name) for name in inputs):
         raise BadInputError(f"{path} is a file of the configuration: nothing was written", remedy="name another file")
     # A name on the command line may contain bytes that are not UTF-8; a patch repeats them.
     content = text.encode("utf-8", errors="surrogateescape")
@@ -77,6 +77,14 @@ def write_text(path: Path, text: str, *, inputs: Iterable[str] = ()) -> None:
         raise BadInputError(
             f"{path} cannot be written: {error.strerror}", remedy="name a file in a folder that you may write to"
         ) from error
+
+
+def _is_same(path: Path, name: str) -> bool:
+    """Return whether both exist and are one file. The name may come from a dump, and be no possible path."""
+    try:
+        return path.samefile(name)
+    except (OSError, ValueError):
+        return False
 
 
 def _reserve(file: int, size_bytes: int) -> None:

@@ -93,3 +93,10 @@ def test_a_file_keeps_its_links_and_its_mode(tmp_path: Path) -> None:
     write_text(link, "new")
     assert file.read_text(encoding="utf-8") == "new"
     assert (link.is_symlink(), stat.S_IMODE(file.stat().st_mode)) == (True, 0o640)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "none"])
+def test_an_input_that_is_no_file_here_does_not_prevent_writing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    write_text(tmp_path / "file", "abcd", inputs=[name])
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "abcd"
