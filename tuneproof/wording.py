@@ -81,7 +81,7 @@ def close_to(word: str, names: Iterable[str]) -> str:
 
 
 VERDICT_WORDS: Final = {"unsupported": "not testable"}
-"""The words for readers where results.json has other words."""
+"""The readers' words for verdicts that results.json names differently."""
 
 
 def without_escapes(text: str) -> str:

@@ -51,7 +51,7 @@ def measured(cell: Cell, *, nothing: str = "") -> str:
 
 
 def before_and_after(cell: Cell) -> str:
-    """Return the two values behind a result's effect, in their unit; empty if it does not compare two variants."""
+    """Return the two values behind a result's effect, in their unit; empty if it compares no metric of two variants."""
     if not cell.figure or len(cell.arms) != _ARMS:
         return ""
     first, second = (arm.get(cell.figure) for arm in cell.arms.values())
@@ -91,7 +91,7 @@ def place_of(cell: Cell) -> str:
 
 
 def expired_since(cell: Cell) -> str:
-    """Return the version that made a result's advice unnecessary, if its claim was refuted there; otherwise empty."""
+    """Return the version that made a result's advice unnecessary; empty if none did, or if the claim is not refuted."""
     expired = cell.expired_since and cell.verdict == _EXPIRED_VERDICT
     return f"nginx {cell.expired_since}" if expired else ""
 
@@ -146,7 +146,7 @@ def format_figure(name: str, value: float) -> str:
 
 
 def _telling_apart(low: float, high: float) -> int:
-    """Return how many significant digits show that two numbers differ; three if they are equal."""
+    """Return how many significant digits, at most seven, show that two numbers differ; three if none do."""
     for digits in range(_DIGITS, _MOST_DIGITS + 1):
         if format_number(low, digits=digits) != format_number(high, digits=digits):
             return digits
