@@ -1,1 +1,1 @@
-"""The event loop of a running nginx: from the kernel's tracepoints, or by probes from outside."""
+"""Watches the event loop of a running nginx: with the kernel's tracepoints, or with requests from outside."""

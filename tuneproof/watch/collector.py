@@ -38,7 +38,7 @@ class _Since:
 
 @dataclass(kw_only=True)
 class Collector:
-    """The combined output of one program."""
+    """Collects the output of one program."""
 
     level: Level
     here: Architecture
@@ -56,7 +56,7 @@ class Collector:
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
-    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # known descriptors, by process id
+    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # descriptors when watching began, by id
     _away: set[int] = field(default_factory=set)  # workers not yet seen by the program, and not in epoll_wait
 
     def begin(self, now_ns: int) -> None:
@@ -102,7 +102,7 @@ class Collector:
         return ()
 
     def end(self, now_ns: int) -> tuple[LoopSecond, ...]:
-        """Return the partial second after the last full one, once the program has ended; empty if it shows little."""
+        """Return the partial second after the last full one; empty if it is under 0.2 s, without a long iteration."""
         # bpftrace may take more than a second to end, and meanwhile print another second.
         now_ns = max(now_ns, self._last_ns)
         is_long = now_ns - self._last_ns >= _SHORTEST_NS
@@ -204,9 +204,9 @@ class Collector:
         )
 
     def _unfinished(self, pid: int, now_ns: int, times: tuple[float, float] | None) -> LongIteration | None:
-        """Return a worker's current iteration so far.
+        """Return a worker's current iteration so far; None if it is not long yet, or if the worker has ended.
 
-        ``times``: how long it has run, and waited for a CPU, since its start; None if unknown.
+        ``times``: how long the worker has run, and waited for a CPU, since its start; None if unknown.
         """
         start, events = self._maps["@start"].get((pid,), (0, 0))
         left, state = self._maps["@off"].get((pid,), (0, 0))
@@ -219,8 +219,8 @@ class Collector:
             if now.state in _GONE:
                 return None
         else:
-            # The start of its iteration is unknown, and it may be about to wait: it must be busy in two seconds in a
-            # row.
+            # The start of its iteration is unknown, and the worker may be about to wait: only one that is busy in two
+            # seconds in a row is reported.
             now = self.doing(pid)
             was_away = pid in self._away
             is_away = now.call not in self.here.waits and now.state not in _GONE
@@ -239,7 +239,7 @@ class Collector:
             self._maps[name].get((pid,), 0) if self._maps["@gaps_of"].get((pid,)) == start else 0
             for name in ("@waited", "@blocked", "@stopped")
         )
-        # A program that ends prints its maps a little later, when more has been added.
+        # A program that is ending prints its maps after ``now_ns``, so the sums may be larger than the duration.
         stopped_ns = min(took, ended_stops + (gap if stopped else 0))
         waited_ns = min(took - stopped_ns, unseen_wait_ns + waited + (0 if stopped or sleeps else gap))
         own_ns = took - stopped_ns - waited_ns
@@ -286,5 +286,5 @@ def _key(text: str) -> tuple[int, ...]:
 
 
 def _events(returned: int) -> int:
-    """Return how many events epoll_wait reported; after a signal, it returns a negative number."""
+    """Return the number of events from epoll_wait's unsigned result; 0 if a signal interrupted it."""
     return returned if returned < 1 << 31 else 0

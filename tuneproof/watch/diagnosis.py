@@ -19,7 +19,7 @@ _WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 
 
 def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda _: "") -> Iterator[str]:
-    """Yield the diagnosis as lines of plain text; indented lines belong to the line before.
+    """Yield the diagnosis as lines of plain text; indented lines belong to the last line that is not indented.
 
     where: Returns, as text, the parts of a configuration that match the target of calls; empty if none does.
     """
@@ -60,7 +60,7 @@ def some(pids: Sequence[int]) -> str:
 
 
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield a line of figures for each worker with the longest iterations; count the other busy and the idle ones."""
+    """Yield one line for each worker with the longest iterations, then the numbers of other busy and of idle ones."""
     busy = [loop for loop in loops if loop.iterations or loop.long]
     shown = sorted(busy, key=lambda loop: -loop.longest_s)[:WORKERS_SHOWN]
     for loop in sorted(shown, key=loops.index):

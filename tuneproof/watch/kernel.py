@@ -67,7 +67,7 @@ class KernelMap:
         self._change(_MAP_DELETE, key, 0)
 
     def close(self) -> None:
-        """Release the map; it stays with its program."""
+        """Close the descriptor; the map remains in its program."""
         os.close(self._descriptor)
 
     def _change(self, command: int, *entry: int) -> int:
@@ -103,7 +103,7 @@ class Accounting:
 
     @property
     def works(self) -> bool:
-        """Whether the kernel supports this accounting."""
+        """Whether the accounting is on."""
         return self._descriptor >= 0
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Accounting:
 
 
 def run_time_ns(owner: Path) -> int:
-    """Return how long the programs of a process (its folder in /proc) have run while accounting was on."""
+    """Return how long a process's BPF programs have run while accounting was on; ``owner``: its folder in /proc."""
     programs: dict[int, int] = {}
     for text in _descriptions(owner):
         fields = {name: int(value) for name, value in _RUNS.findall(text)}
@@ -124,7 +124,6 @@ def run_time_ns(owner: Path) -> int:
 
 
 def _descriptions(owner: Path) -> Iterator[str]:
-    """Yield the kernel's information about each descriptor of a process."""
     with suppress(OSError):
         for each in (owner / "fdinfo").iterdir():
             with suppress(OSError):

@@ -7,10 +7,10 @@ from typing import Final
 from tuneproof.watch.program import Level
 
 MOST_CALLS_PER_S: Final = 50_000
-"""System calls per second in a worker. Timing a call takes about 0.5 us at 2.6 GHz, including the kernel's overhead;
-this many calls take 2.5 % of a CPU."""
-# Calls in an iteration that serves a small file, without the reads and writes that the kernel counts per process. It
-# does not count recvfrom: epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
+"""Above this number of system calls per second in one worker, calls are not timed. Timing a call takes about 0.5 us at
+2.6 GHz, including the kernel's overhead; this many calls take 2.5 % of a CPU."""
+# System calls in an iteration that serves a small file, without those that /proc/PID/io counts (which leaves out
+# recvfrom): epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
 _OTHER_CALLS: Final = 8
 _CALM_PART: Final = 0.5
 _CALM_S: Final = 10
@@ -31,14 +31,14 @@ class Rate:
 
 @dataclass(kw_only=True)
 class Levels:
-    """Switches to the coarse level at once, and back after ten calm seconds: under pulsating load, it switches once."""
+    """Switches to the coarse level at once and back after ten calm seconds, so a short pause changes nothing."""
 
     most_calls_per_s: float = MOST_CALLS_PER_S
     level: Level = Level.CALLS
     _calm_s: int = 0
 
     def adapt(self, rates: Collection[Rate]) -> bool:
-        """Take all workers' rates in one second, and return whether the level changed."""
+        """Take the current rates of all workers, once a second, and return whether the level changed."""
         before, most = self.level, max((rate.calls for rate in rates), default=0.0)
         if most > self.most_calls_per_s:
             self.level = Level.ITERATIONS

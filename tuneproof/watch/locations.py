@@ -12,7 +12,7 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.values import is_address
 
 Resolve = Callable[[str], frozenset[str]]
-"""The addresses of a host name; empty if it is unknown here, such as a name that only a container's network has."""
+"""Returns the addresses of a host name; empty if it is unknown here, such as a name that only a container resolves."""
 _UPSTREAM: Final = "upstream "
 _PORTS: Final = {"https": "443", "grpcs": "443"}
 _DEFAULT_PORT: Final = "80"
@@ -65,6 +65,6 @@ def _folder(block: Block, version: tuple[int, ...]) -> str:
     root = effective(block, "root", version)
     if not root.statements or "$" in root.statements[-1].value:
         return "\0"
-    # The paths of a regex location are unknown.
+    # A regex location may serve any file below its root.
     prefix = block.args[-1] if block.name == "location" and not block.args[0].startswith("~") else "/"
     return root.statements[-1].value.rstrip("/") + (prefix if prefix.startswith("/") else "/")

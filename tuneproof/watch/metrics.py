@@ -63,7 +63,7 @@ class Metrics:
             for key, histogram in self._histograms.items():
                 of, name = _labels(key), "nginx_loop_iteration_seconds"
                 for exponent in _BUCKETS_EXPONENTS:
-                    # An exponent is the floor of the logarithm, so smaller exponents mean shorter iterations.
+                    # An exponent is the floor of the binary logarithm, so smaller ones are below the bucket's limit.
                     number = sum(count for each, count in histogram.items() if each < exponent)
                     lines.append(f'{name}_bucket{{{of},le="{2**exponent / _NS_PER_S}"}} {number}')
                 lines.append(f'{name}_bucket{{{of},le="+Inf"}} {histogram.total()}')

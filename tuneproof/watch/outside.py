@@ -30,22 +30,22 @@ RATE_HZ: Final = 20.0
 ROUND_S: Final = 4.5
 """Lifetime of a connection, at most 90 requests: nginx closes it after keepalive_requests, 100 before 1.19.10."""
 LATE_S: Final = 0.005
-"""Delay beyond the usual round trip that counts as late: as long as an iteration that `watch` lists from inside."""
+"""The delay beyond the usual round trip from which a response is late: as long as the iterations that `watch` lists."""
 MOST_S: Final = 300.0
 """The maximum duration, since watching from outside sends 240 requests per second."""
 _TIMEOUT_S: Final = 5.0
 # Statuses with which limit_req, limit_conn and overloaded servers ask for fewer requests; they do not show stalls.
 _REFUSED: Final = frozenset({429, 503})
-# The least step between the sorted mean times of connections, each with LATE_S added, that separates them, as a ratio.
+# The least ratio between neighbours in the sorted mean times of connections (LATE_S added to each) that separates them.
 # Pauses of the machine and on the path affect all connections: on two CPUs with fifteen busy programs, the means of
-# healthy workers' connections differed by a factor of 1.09 at most. A worker that adds LATE_S to each response makes
-# the step almost 2 if the round trip is short.
+# healthy workers' connections differed by a factor of 1.09 at most. If a worker adds LATE_S to each response, the ratio
+# is almost 2 for a short round trip.
 _STEP: Final = 1.5
 _LEAST_ANSWERS: Final = 2 * CONNECTIONS
-"""The minimum of responses in a round: a server without keepalive sends one per connection, and then chance alone
-separates connections."""
-# The share that counts if all connections are equally late: no healthy server answers half of all small requests late,
-# even on a noisy machine.
+"""The minimum number of responses in a round: a server without keepalive sends one per connection, and then chance
+alone separates connections."""
+# If no connections differ, at least this share of late responses is reported: no healthy server answers half of all
+# small requests late, even on a noisy machine.
 _ALL_LATE: Final = 0.5
 _ROUNDS_SHARE: Final = 0.5
 
@@ -64,7 +64,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A round's connections, separated by lateness; all are prompt if no step is large enough."""
+    """A round's response times on late and on prompt connections; all are prompt if no step is large enough."""
 
     late: tuple[float, ...]
     prompt: tuple[float, ...]
@@ -128,7 +128,7 @@ class _Target:
 
 
 def _reason(error: Exception) -> str:
-    """Return the system's words for an error, without Python's."""
+    """Return the system's message for an error, without what Python adds."""
     if isinstance(error, ConnectionError) and error.errno:
         return os.strerror(error.errno)
     return (error.strerror if isinstance(error, OSError) else "") or str(error)
@@ -229,7 +229,7 @@ def split(of: Round) -> Split:
 
 
 def report(found: Measured) -> Iterator[str]:
-    """Yield the result of the rounds as lines of plain text; indented lines belong to the line before."""
+    """Yield the result of the rounds as lines of plain text; indented lines belong to the last one that is not."""
     rounds = found.rounds
     everything = [took for each in rounds for answers in each for took in answers]
     if found.refused:

@@ -1,9 +1,9 @@
 """The program that bpftrace runs, and its output format.
 
-From when ``epoll_wait`` returns until it is called again, new events wait: that is one iteration of
-its event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms
-or longer separately, so one worker causes at most 200 such lines a second. It needs system-call tracepoints,
-sched_switch, and the thread ids in the kernel's own PID namespace, but no symbols.
+From when ``epoll_wait`` returns until it is called again, new events wait: that is one iteration of the event loop. The
+program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms or longer
+separately, so one worker causes at most 200 such lines a second. It needs system-call tracepoints, sched_switch, and
+the thread ids in the kernel's own PID namespace, but no symbols.
 
 The watched threads are not in the program's text: they are the keys of the map ``@watched``, which the caller changes
 while the program runs. The program's size is therefore the same for 1 worker and for 128.
@@ -102,7 +102,7 @@ class Level(Enum):
 
     @property
     def every(self) -> int:
-        """The number of short iterations of which one is counted; a power of two."""
+        """The number of iterations of which the histogram counts one; a power of two."""
         return 1 if self is Level.CALLS else 16
 
 
@@ -279,7 +279,7 @@ tracepoint:raw_syscalls:sys_enter / @watched[tid] / {
 """)
 _LATE_PATH_NS: Final = 1_000_000
 ACCEPTED: Final = 0x8000
-"""A mark next to the family, in the first eight bytes of a socket's address, if it is a client's."""
+"""A bit added to the family, in the first eight bytes of a socket's address, if the socket is a client's."""
 CLOSED: Final = 0xFFFF
 """A mark instead of an address, if the descriptor was closed and has had no address since."""
 

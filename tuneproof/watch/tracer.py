@@ -33,7 +33,7 @@ _VERSION_WITHIN_S: Final = 10.0
 _ENDS_WITHIN_S: Final = 5.0
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
-# The size of a map: iterations of 0.2 ms or longer add one key per call, descriptor and address in a second.
+# Keys per map: in each second, iterations of 0.2 ms or longer add one per worker, call, descriptor and address.
 _ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
 _TAIL_LINES: Final = 5
 # bpftrace prints this if it cannot raise the limit itself, even if everything works.
@@ -44,7 +44,7 @@ _NOT_PERMITTED: Final = "Operation not permitted"
 # Since Linux 5.11, the cgroup's memory limit counts for maps instead.
 _NO_MEMLOCK_SINCE: Final = (5, 11)
 _CAP_SYS_ADMIN: Final = 21
-# The sum of the kernel's memlock for each map is 33 MiB on two CPUs; 2 MiB of this depend on the number of CPUs. The
+# The sum of memlock in all maps' /proc/PID/fdinfo is 33 MiB on two CPUs; 2 MiB of it depend on their number. The
 # rest is rounded up.
 _MAPS_BYTES: Final = 32 << 20
 _MAPS_PER_CPU_BYTES: Final = 1 << 20
@@ -92,7 +92,7 @@ def check_host() -> None:
 
 
 class Tracer:
-    """A bpftrace process that runs one program; :meth:`line` returns its lines."""
+    """A bpftrace process that runs one program."""
 
     def __init__(self, program: str) -> None:
         prefix = [] if _has_events(_TRACING) or _has_events(_OTHER_TRACING) else _MOUNTED
@@ -175,7 +175,7 @@ class Tracer:
 
 
 def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
-    """Return the error if the kernel does not give bpftrace memory for its maps."""
+    """Return the error for a map that the kernel did not create."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if memlock and _NOT_PERMITTED in tail and _kernel() < _NO_MEMLOCK_SINCE and _is_administrator():
         return CannotRunHereError(

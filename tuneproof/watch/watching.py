@@ -43,7 +43,6 @@ class _Run:
 
     @property
     def folder(self) -> Path:
-        """The files of /proc about bpftrace."""
         return PROC / str(self.tracer.pid)
 
     def begin(self, workers: tuple[Worker, ...]) -> None:
@@ -55,7 +54,6 @@ class _Run:
         self.add(*workers)
 
     def add(self, *workers: Worker) -> None:
-        """Watch more workers."""
         if self.watched is not None:
             for each in workers:
                 self.watched.put(each.pid, 1)
@@ -70,7 +68,6 @@ class _Run:
         self.collector.drop(*workers)
 
     def close(self) -> None:
-        """End the program, and release its maps."""
         for map_ in (self.watched, self.starts):
             if map_ is not None:
                 map_.close()
@@ -85,7 +82,7 @@ class Watching:
     find: Callable[[], tuple[Worker, ...]]
     lasts_s: float | None  # None to watch until an interrupt
     levels: Levels = field(default_factory=Levels)
-    cost_share: float | None = None  # the highest cost so far, in shares of one CPU, of all processes; None if unknown
+    cost_share: float | None = None  # the highest cost so far, of all processes, as a share of one CPU; None if unknown
     origin_ns: int = field(default_factory=time.monotonic_ns)
     _notes: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_NOTES))
     _workers: tuple[Worker, ...] = ()
@@ -95,7 +92,7 @@ class Watching:
     _coming: _Run | None = None
     _lost: int = 0
     _seconds: int = 0
-    _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # last reading: time, calls, bytes
+    _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # last time, calls and bytes, by process id
     _account: tuple[Accounting, int, int] | None = (
         None  # the accounting, when it began, and the programs' run time at that moment
     )
@@ -131,7 +128,7 @@ class Watching:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about how workers were watched: the last hundred."""
+        """Notes about how workers were watched: the last hundred, then lost events and the cost."""
         return (
             *self._notes,
             *([f"{count(self._lost, 'event')} lost, so the figures lack them"] if self._lost else ()),
@@ -240,7 +237,7 @@ class Watching:
                 self._note(f"{count(len(pids), f'worker {what}', f'workers {what}')}: {some(pids)}")
 
     def _keep_account(self) -> None:
-        """Keep the cost of a second if it is the largest so far; restart the accounting now and then."""
+        """Keep the cost of watching if it is the highest so far; start the next measurement in every tenth second."""
         self._seconds += 1
         if self._account is not None and (run := self._running) is not None:
             accounting, began_ns, before_ns = self._account

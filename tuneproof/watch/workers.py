@@ -18,7 +18,7 @@ from tuneproof.watch.program import ACCEPTED, CLOSED
 from tuneproof.wording import one_line
 
 PROC: Final = Path("/proc")
-# nginx sets the titles of its processes (ngx_setproctitle) from its build: openresty and tengine keep "nginx", angie
+# The title of a process begins with the program's name (ngx_setproctitle): openresty and tengine keep "nginx", angie
 # has its own name.
 _MASTER: Final = re.compile(r"\S+: master process\b")
 _WORKER: Final = re.compile(r"\S+: worker process\b")
@@ -74,7 +74,7 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
 
 
 def _with_upgrades(chosen: set[int], masters: set[int]) -> set[int]:
-    """Add the masters that an upgrade of the binary starts (SIGUSR2): children of the previous one."""
+    """Add the masters that a binary upgrade (SIGUSR2) started: children of these masters."""
     return chosen | {pid for pid in masters if _parent(pid) in chosen}
 
 
@@ -101,7 +101,7 @@ def _title(pid: int) -> str:
 
 
 def _parent(pid: int) -> int:
-    # The command's name is in brackets, and may contain any character.
+    # The command's name is in parentheses, and may contain any character.
     fields = _read(pid, "stat").rpartition(")")[2].split()
     return int(fields[1]) if len(fields) > 1 else 0
 
@@ -127,7 +127,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _read(pid: int, name: str) -> str:
-    """Return a file of a process; empty if it has ended."""
+    """Return a process's file; empty if it cannot be read, as after the process has ended."""
     try:
         return (PROC / str(pid) / name).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -205,8 +205,8 @@ Descriptors = Mapping[int, dict[int, str]]
 def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
     """Return what processes' descriptors refer to, without those closed by now.
 
-    A TCP socket on a local port that the process's network namespace listens on is a client's, any other an upstream's.
-    A namespace's sockets are read once for all of its processes, since workers share them and there are many.
+    A TCP socket is a client's if something in the process's network namespace listens on its local port; otherwise, it
+    is an upstream's. A namespace's sockets are read once for all of its processes: workers share it, and may have many.
 
     Args:
         wanted: Descriptors by process id; None stands for all of them.
