@@ -1,4 +1,4 @@
-"""Definitions that a part of a configuration uses but lacks, added to http{} so that nginx starts with it."""
+"""Definitions that a part of a configuration uses but lacks; they are added to http{} so that nginx starts."""
 
 import posixpath
 import re

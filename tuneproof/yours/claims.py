@@ -197,7 +197,7 @@ def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy)
 
 
 def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | None = None, **rest: Any) -> OwnClaim:
-    """Return a claim with the common settings: by default, it is about a ratio, without an expected verdict."""
+    """Return a claim with the common settings: no expected verdict, and a ratio unless ``rest`` has another scale."""
     said = route.proxied.target.statement if route is not None else None
     source = SOURCE if said is None else f"{SOURCE}, {said.file}:{said.line}"
     rest.setdefault("scale", Scale.RATIO)

@@ -29,7 +29,7 @@ class Comparison:
     after: str
     times: float  # the size of the difference: a ratio; 1 for headers and warnings, infinite for other texts
     assessment: Assessment
-    """Limits on the share of rounds in which the new version's figure is beyond all figures of the old version."""
+    """About the share of rounds in which the new version's figure is beyond all figures of the old version."""
     figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians over the rounds, old and new
 
     @property

@@ -33,7 +33,7 @@ class Installed:
         return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
-        """Return contents by path, without byte order marks, which may be only in this copy."""
+        """Return contents by path, without byte order marks, which the original files may not have."""
         read = {self.paths[name]: text.removeprefix(BYTE_ORDER_MARK) for name, text in texts.items()}
         found = {path: text.encode("utf-8", errors="surrogateescape") for path, text in read.items()}
         return {**found, self.main: self.wrapper.encode(errors="surrogateescape")} if self.wrapper else found

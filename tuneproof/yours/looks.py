@@ -1,4 +1,4 @@
-"""Comparisons between two versions of nginx: the trials' scripts, and the smallest difference that counts."""
+"""Comparisons between two versions of nginx: the trials' scripts, and the smallest difference that is reported."""
 
 import re
 from collections import Counter
@@ -139,7 +139,7 @@ def seen_in(results: Sequence[Sequence[Connection]]) -> Figures:
 
 
 def lasting(probe: Probe) -> trials.Script:
-    """Return the trial of a connection that sends requests until nginx closes it: ``client_requests``."""
+    """Return the trial of a connection that sends up to 1001 requests until nginx closes it: ``client_requests``."""
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(probe, requests=_MOST_REQUESTS, timeout_s=60.0)

@@ -40,7 +40,7 @@ _WRITTEN_FOLDERS: Final = frozenset(
         *(f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")),
     }
 )
-# If the file that such a directive names is missing, requests are answered with 500.
+# If the file that such a directive names is missing, requests fail.
 _LUA: Final = re.compile(r"\w+_by_lua_file")
 _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", "store:")
 
@@ -112,5 +112,5 @@ def _folders(said: list[Statement], prefix: str) -> Iterator[str]:
         if one.name in _WRITTEN_FILES:
             yield posixpath.dirname(path)
         elif one.name in _WRITTEN_FOLDERS:
-            # nginx creates the last folder itself, and makes its workers the owners.
+            # nginx creates the last folder itself, owned by the workers' user.
             yield posixpath.dirname(path.rstrip("/"))

@@ -103,7 +103,7 @@ def holds(condition: Block, request: Request) -> bool | None:
 
 
 def _value(text: str, block: Block, request: Request) -> str | None:
-    """Return a text with the values of its variables; map, geo and valid_referers count only for a lone variable."""
+    """Return a text with the values of its variables; only a lone variable may come from map, geo or valid_referers."""
     names = variables(text)
     is_one = len(names) == 1 and text.strip("${}").lower() == names[0]
     if is_one and names[0] == "invalid_referer":
@@ -190,7 +190,7 @@ def refusing(block: Block, *, tls: bool) -> list[Statement]:
 
 
 def common_limit(block: Block) -> Statement | None:
-    """Return a limit for all clients together that the trials' requests certainly exceed; None if there is none."""
+    """Return a limit for all clients together that the trials' requests may exceed; None if there is none."""
     for said in (*block.in_effect("limit_req"), *block.in_effect("limit_conn")):
         key = _key(said, block)
         is_common = key is not None and set(variables(key)) <= _COMMON

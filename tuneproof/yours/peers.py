@@ -153,7 +153,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
         listens = server.local("listen")
         if "http" not in server.path:
             for listen in listens:
-                # As in http{}, Listen.of rejects parameters that only another protocol has, such as "udp" in stream{}.
+                # Read as in http{}, which rejects parameters that only another protocol has, such as "udp" in stream{}.
                 with suppress(ListenError):
                     yield from (one for one in Listen.of(listen, facts.version_numbers).addresses if one.port)
         elif not listens:

@@ -105,7 +105,7 @@ class Wanted:
     image: str = ""  # the full name of an image with that nginx; empty for the project's own image
     image_option: str = "--nginx-image"  # the option that names an image
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
-    location: str = ""  # the path to test; empty to test one per proxied location
+    location: str = ""  # the path to test; empty to test one proxied location of each kind
     host: str = ""  # the server to test; empty for all
     stream: bool = False  # whether to test only how nginx delivers streams
 
@@ -306,7 +306,6 @@ class _Proposer:
         )
 
     def _around(self) -> tuple[str, ...]:
-        """Return the additions around the files, in words."""
         return (*self._stand_ins, *self._changes.notes, *self._notes_on_modules(), *self._peers.left_out)
 
     def _notes_on_modules(self) -> Iterator[str]:
@@ -320,7 +319,6 @@ class _Proposer:
         return tuple(dict.fromkeys(package for used in self._modules for package in used.module.packages))
 
     def _choices(self) -> Iterator[str]:
-        """Yield the automatic choices, in words."""
         wanted, choice = self._wanted, self._wanted.choice
         if choice is not None:
             because = choice.because

@@ -256,9 +256,9 @@ def _probe(server: Block, door: "_Door", *, host: str, path: str, headers: tuple
 
 
 def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe]:
-    """Return a request to each location with a known path, with and without TLS if its server has both.
+    """Return a request to / and to each location with a known path, with and without TLS if its server has both.
 
-    Only one path or server, if named.
+    If a path or a server is named, only that path or server gets requests.
 
     Raises BadInputError: No server has that name, or no server has a location for that path.
     """
@@ -296,7 +296,6 @@ class _Door:
 
     @property
     def tls(self) -> bool:
-        """Whether it speaks TLS."""
         return "ssl" in self.protocols
 
     def order(self) -> tuple[bool, bool, bool]:
@@ -368,7 +367,7 @@ def _taken(target: str, server: Block) -> Block | None:
 
 
 def _paths_to(location: Block, server: Block, facts: Facts) -> Iterator[str]:
-    """Yield paths for which nginx chooses a location."""
+    """Yield paths that lead to a location."""
     yield from (path for path in _candidates(location) if _taken(path, server) is location)
     if not location.args:
         return
@@ -426,7 +425,7 @@ def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
     for route in routes:
         block = route.proxied.target.block
         location, root = block.around("location"), block.setting("root")
-        # try_files counts only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
+        # A location does not inherit try_files: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
         tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
         if root is not None and (tries or not obstacles.ABSENT.isdisjoint(tests)):

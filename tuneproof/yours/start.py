@@ -1,4 +1,4 @@
-"""Additions to the user's files with which nginx starts in the lab: a script and a server block. All are reported."""
+"""Additions and changes to the user's files with which nginx starts in the lab: a script, a server block and others."""
 
 import posixpath
 import shlex
@@ -27,7 +27,7 @@ class Changes:
     """The differences from the user's files."""
 
     edits: tuple[Edit, ...]  # changes in the files
-    notes: tuple[str, ...]  # all changes and additions, in words
+    notes: tuple[str, ...]  # the changes and the additions, in words
 
 
 def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
@@ -39,7 +39,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
     if http is None:
         raise BadInputError("there is no http{} in it: only HTTP is tested", remedy="name a configuration with servers")
     edits: list[Edit] = []
-    # This comes first, since the screen shows only three changes.
+    # The limits come first, since the screen shows only three changes.
     notes = [*_lowered(configuration)]
     if not configuration.is_fragment:
         edits.append(Insert(after=http, text=probe_server(probe_port)))
@@ -69,14 +69,14 @@ def _lowered(configuration: Configuration) -> Iterator[str]:
 
 
 def probe_server(port: int) -> str:
-    """Return a server block that answers at once, even if http{} has conditions for requests."""
+    """Return a server block that answers at once, even if http{} restricts access."""
     return f"server {{ listen {port}; access_log off; location / {{ access_log off; return 204; }} }}"
 
 
 def script(
     needs: Needs, *, main: str, served: Sequence[str] = (), sockets: Sequence[str] = (), modules: Sequence[str] = ()
 ) -> str:
-    """Return the shell script that starts nginx, makes files such as those of try_files, and links unix sockets.
+    """Return the shell script that starts nginx, creates files such as those of try_files, and links unix sockets.
 
     ``modules``: files of modules to load before the configuration, which needs them but does not load them.
     """
@@ -96,7 +96,7 @@ def _lines(needs: Needs, served: Sequence[str], sockets: Sequence[str]) -> Itera
     for path in (*(path for path, material in needs.made.items() if material == EMPTY), *served):
         yield f"[ -e {shlex.quote(path)} ] || : >{shlex.quote(path)}"
     for written in needs.modules:
-        # The distribution's path: https://nginx.org/en/docs/ngx_core_module.html#load_module
+        # nginx looks for a relative path in its prefix (ngx_load_module).
         path, there = posixpath.join(needs.prefix or _PREFIX, written), f"{_MODULES}/{posixpath.basename(written)}"
         yield f"[ -e {shlex.quote(path)} ] || {{ mkdir -p {shlex.quote(posixpath.dirname(path))}"
         yield f"ln -s {shlex.quote(there)} {shlex.quote(path)}; }}"

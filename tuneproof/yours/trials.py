@@ -24,7 +24,6 @@ ASKED: Final = CLIENTS * _REQUESTS
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
-# The time limit for a response.
 ANSWERED_WITHIN_S: Final = 10.0
 # Responses exceed the bound by this much, so that the socket buffers of a client that hardly reads are also full.
 _MORE_THAN_HELD_BYTES: Final = MIB
@@ -123,8 +122,8 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
 def bulk(route: Route) -> Script:
     """Return the trial of large responses, with the bytes that loop iterations read.
 
-    It counts ``turn_bytes``, for the worker with the largest: half of its bytes were read in iterations of at least
-    this size.
+    It counts ``turns``, and ``turn_bytes``, the largest of the workers' values: half of a worker's bytes were read in
+    iterations of at least this size.
     """
 
     def script(rig: Rig) -> Figures:

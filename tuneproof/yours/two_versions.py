@@ -164,7 +164,7 @@ class Rounds:
         self._void: dict[int, str] = {}
 
     def run(self, block: int, *, seed: int) -> None:
-        """Make every comparison once on each version, in random order; rounds use a version's containers in turn."""
+        """Make every comparison once on both versions, in random order; rounds use a version's containers in turn."""
         for side, twins in self._subjects.items():
             log = self._bench.stage(twins[block % _TWINS].name).subject.logs()
             self._warned[side].append(warnings_in(log))
