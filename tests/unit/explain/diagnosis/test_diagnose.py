@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -141,9 +140,8 @@ def test_evidence_of_a_possible_cause_is_not_healthy_and_has_no_next_step() -> N
 def test_the_possible_cause_that_could_explain_most_comes_first() -> None:
     """Clients that leave come last, since any other cause may be their reason."""
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
-    front = lossy(0.009, data_after_peer_fin_flows=40)
-    resets = replace(front["from_client"], resets=40)
-    given = seen(late, service(**front | {"from_client": resets}))
+    front = lossy(0.009, served_gone_client_flows=40)
+    given = seen(late, service(**front))
     diagnosis = diagnose(given)
     assert [each.cause for each in diagnosis.possible] == [Cause.EVENT_LOOP_STALL, Cause.PATH_LOSS, Cause.CLIENT_GONE]
     assert [round(each.touched, 3) for each in diagnosis.possible[:2]] == [0.2, 0.009]

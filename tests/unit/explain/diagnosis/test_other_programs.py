@@ -62,10 +62,7 @@ STALLED_LOG = log(
     closed_499_without_time=8,
     request_time_s=spread(0.05, 0.4),
 )
-UNSEEN_FIN: dict[str, Any] = {
-    "data_after_peer_fin_flows": 28,
-    "from_client": Side(packets=4000, data_segments=200, resets=28),
-}
+UNSEEN_FIN: dict[str, Any] = {"served_gone_client_flows": 28}
 
 
 def screen(given: EvidenceSet) -> list[str]:
@@ -109,7 +106,7 @@ def test_late_connects_and_one_more_sign_show_a_stall(changes: dict[str, Sequenc
         {"processes": [], **NO_UNTIMED_499},
         {"processes": [], **NO_DATA_AFTER_FIN},
         {
-            "captures": [capture(service(**{**UNSEEN_FIN, "data_after_peer_fin_flows": 3, "flows": 2000}))],
+            "captures": [capture(service(**{**UNSEEN_FIN, "served_gone_client_flows": 3, "flows": 2000}))],
             "access_logs": [replace(STALLED_LOG, closed_499_without_time=3, requests=2000)],
         },
     ],

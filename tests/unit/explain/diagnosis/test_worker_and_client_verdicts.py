@@ -290,13 +290,9 @@ CASES: Final[Rows] = {
         row("three of a thousand", NOT_SEEN, log(requests=1000, closed_499_without_time=3)),
         row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
         row("499s of unknown time", NOT_SEEN, log(closed_499_without_time=None)),
-        # A client that has gone answers with RST; without RST, it has only closed its half.
-        row(
-            "data after a FIN",
-            POSSIBLE,
-            service(data_after_peer_fin_flows=5, from_client=Side(packets=400, data_segments=200, resets=5)),
-        ),
-        row("a half-closed connection", NOT_SEEN, service(data_after_peer_fin_flows=5, from_client=Side(packets=400))),
+        # Without a RST, the client has only closed its half.
+        row("data to a client that has gone", POSSIBLE, service(served_gone_client_flows=5)),
+        row("half-closed connections", NOT_SEEN, service(data_after_peer_fin_flows=5)),
         row(
             "nginx closes its window",
             POSSIBLE,

@@ -319,6 +319,7 @@ class FlowState:
     _conversation: Conversation | None = None
     _reset_after_own_fin: Peer | None = None
     _data_after_fin_bytes: int = 0
+    _server_after_fin: bool = False
     _tls: bool = False
 
     def __post_init__(self) -> None:
@@ -359,6 +360,7 @@ class FlowState:
         if side.watch & WATCH_AFTER_FIN:
             if side.peer.fin_end != UNKNOWN and (ack - side.peer.fin_end) & MASK < HALF:
                 self._data_after_fin_bytes += payload_bytes
+                self._server_after_fin |= side is self.server
             if side is self.server and self._conversation is not None:
                 self._conversation.server_goes_on()
         if not side.watch & WATCH_HTTP:
@@ -438,6 +440,7 @@ class FlowState:
             from_server=self.server.counts(last_ns),
             reset_after_own_fin=self._reset_after_own_fin,
             data_after_peer_fin_acked_bytes=self._data_after_fin_bytes,
+            served_gone_client=self._server_after_fin and self._reset_after_own_fin == "client",
             tls=self._tls,
             incomplete=self.client.is_incomplete() or self.server.is_incomplete(),
             evicted=evicted,

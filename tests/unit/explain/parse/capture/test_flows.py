@@ -230,7 +230,12 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
         # The client's FIN is acknowledged, the server continues to send, the client resets.
         (
             (OPEN, client(flags=FIN | ACK), server(DATA), client(flags=RST)),
-            {"data_after_peer_fin_acked_bytes": 1000, "reset_after_own_fin": "client"},
+            {"data_after_peer_fin_acked_bytes": 1000, "served_gone_client": True, "reset_after_own_fin": "client"},
+        ),
+        # A client that sends after the server's FIN, and then resets, was not served after it had gone.
+        (
+            (OPEN, server(flags=FIN | ACK), client(DATA), client(flags=FIN | ACK), client(flags=RST)),
+            {"data_after_peer_fin_acked_bytes": 1000, "served_gone_client": False, "reset_after_own_fin": "client"},
         ),
         # Segments that do not acknowledge the FIN were sent before it arrived.
         ((OPEN, client(flags=FIN | ACK), server(DATA, ack=1001)), {"data_after_peer_fin_acked_bytes": 0}),
