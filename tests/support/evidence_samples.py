@@ -30,6 +30,11 @@ SAMPLES = {
     Kind.NSTAT: "#kernel\nIpInReceives                    1128               0.0\n",
     Kind.SOFTNET: f"{' '.join(['0000a1b2'] * 15)}\n{' '.join(['00000000'] * 15)}\n",
     Kind.SS: "State    Recv-Q   Send-Q  Local Address:Port   Peer Address:Port  Process\nLISTEN 0 511 *:80 *:*\n",
+    Kind.NETSTAT: (
+        "Active Internet connections (servers and established)\n"
+        "Proto Recv-Q Send-Q Local Address           Foreign Address         State\n"
+        "tcp        0      0 0.0.0.0:80              0.0.0.0:*               LISTEN\n"
+    ),
     Kind.NGINX_CONF: "# the front\nworker_processes 2;\nevents { worker_connections 1024; }\nhttp {\n}\n",
     Kind.SCHEDSTAT: "2162830 103450 12\n",
 }

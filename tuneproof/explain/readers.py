@@ -26,7 +26,8 @@ from tuneproof.explain.parse.load_tools.run import figures as load_figures
 from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.processes.schedstat import Schedstat
 from tuneproof.explain.parse.processes.status import ProcessStatus
-from tuneproof.explain.parse.sockets import ss_text
+from tuneproof.explain.parse.sockets import netstat_text, ss_text
+from tuneproof.explain.parse.sockets.table import SocketTable
 from tuneproof.explain.parse.sockets.table import figures as socket_figures
 from tuneproof.wording import count
 
@@ -133,8 +134,8 @@ def _of_processes(name: str, contents: Sequence[ProcessStatus | Schedstat]) -> E
     return EvidenceSet(processes=(Named(name=name, content=tuple(contents)),))
 
 
-def _sockets(name: str, text: str) -> _Read:
-    tables = ss_text.readings(text)
+def _sockets(parse: Callable[[str], tuple[SocketTable, ...]], name: str, text: str) -> _Read:
+    tables = parse(text)
     # The warnings quote some of the lines; the figures contain their number.
     unread = [f"line {line.number} could not be read: {line.text}" for table in tables for line in table.unread_samples]
     evidence = EvidenceSet(sockets=tuple(Named(name=name, content=table) for table in tables))
@@ -166,7 +167,8 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
         Kind.NSTAT_JSON: partial(_counters, nstat.snapshots),
         Kind.NETSTAT_S: partial(_counters, netstat_s.snapshots),
         Kind.SOFTNET: _softnet,
-        Kind.SS: _sockets,
+        Kind.SS: partial(_sockets, ss_text.readings),
+        Kind.NETSTAT: partial(_sockets, netstat_text.readings),
         Kind.AB: partial(_load_run, ab.parse),
         Kind.WRK: partial(_load_run, wrk.parse),
         Kind.WRK2: partial(_load_run, wrk.parse_wrk2),

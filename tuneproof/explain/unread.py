@@ -55,7 +55,7 @@ _OTHERS: Final = (
     ),
     (r"\A#kernel\s*\Z", "nstat without a counter: none has changed since it last ran; nstat -az prints all of them"),
     (r"^Total: \d+.*\n\s*TCP:\s+\d+ \(estab", f"the summary of ss -s: {_SOCKETS}"),
-    (r"^Active Internet connections|^Proto\s+Recv-Q", f"sockets as netstat prints them: {_SOCKETS}"),
+    (r"^Active (?:Internet|UNIX)|^Proto\s+Recv-Q", f"netstat without TCP sockets: {_SOCKETS}"),
     (r"^\s*sl\s+local_address", f"/proc/net/tcp: {_SOCKETS}"),
     (r"^sockets: used \d+", f"/proc/net/sockstat: {_SOCKETS}"),
     (r"^tcp:\n\t\d+ packets? sent", "counters from a BSD or macOS: only Linux's are read"),
