@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Final
 
 from tuneproof.explain.parse import system_lines
-from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.explain.parse.joined_messages import CLIENT, LONGEST, NEVER_PRINTED, NONE, Begun, JoinedMessages
 from tuneproof.explain.parse.line_sample import LineSample, LineSampler
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
@@ -351,17 +351,18 @@ def quoted(text: str) -> ErrorLog | None:
 
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:
-    """List the figures of an error log: the events, the messages by row, then all messages by level."""
+    """List the figures of an error log: the events, the messages by level, then the most frequent rows."""
     by_row = sum((Counter({count.row: count.number}) for count in log.known), Counter[str]())
     events = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
     lasted = (log.last - log.first).total_seconds() if log.first and log.last else None
-    return (
+    shown = (
         Figure(key="messages", name="messages", value=log.messages),
         Figure(key="duration_s", name="from the first to the last", value=lasted, unit="s"),
         *events,
-        *(Figure(key="message", name=f"message {row}", value=number, of=row) for row, number in by_row.most_common()),
         *(
             Figure(key="messages_of_level", name=f"at level {level}", value=number, of=level)
             for level, number in log.levels.items()
         ),
+        *(Figure(key="message", name=f"message {row}", value=number, of=row) for row, number in by_row.most_common()),
     )
+    return shown[:MOST_FIGURES]

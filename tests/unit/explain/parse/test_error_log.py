@@ -8,8 +8,10 @@ from unittest.mock import Mock
 import pytest
 
 from tests.support.canned_error_logs import AT, BEHIND, CONTAINER, LOG, WORDS
+from tests.support.tables import table
 from tuneproof.explain.parse import joined_messages
 from tuneproof.explain.parse.error_log import Collector, Event, figures, parse
+from tuneproof.explain.parse.figures import MOST_FIGURES
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.messages.patterns import find_cut_of_all
 
@@ -324,3 +326,11 @@ def test_stream_connections_are_distinguished_from_requests() -> None:
     assert (count.number, count.streams) == (4, 3)
     assert set(count.upstreams) == {"10.0.0.5:3306", "10.0.0.5:53", "10.0.0.5:143", "10.0.0.5:80"}
     assert set(count.clients) == {"10.0.0.9", "10.0.0.8"}
+
+
+def test_the_figures_of_many_kinds_of_messages_are_limited_and_contain_every_level() -> None:
+    log = parse(f"2026/11/22 14:50:01 [{level}] 7#7: {words}" for words, level, _ in table("messages") if "|" not in level)
+    assert len(log.known) > MOST_FIGURES
+    shown = figures(log)
+    assert len(shown) == MOST_FIGURES
+    assert {figure.of for figure in shown if figure.key == "messages_of_level"} == set(log.levels)
