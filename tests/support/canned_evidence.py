@@ -18,6 +18,7 @@ from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 from tuneproof.explain.parse.error_log import ErrorLog
 from tuneproof.explain.parse.figures import Distribution, distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.machine import FullDisks, MachineCpu
 from tuneproof.explain.parse.processes import status
 from tuneproof.explain.parse.processes.pidstat import PidstatSample
 from tuneproof.explain.parse.processes.schedstat import Schedstat
@@ -296,6 +297,8 @@ KINDS: Final = {
     Schedstat: "processes",
     PidstatSample: "pidstat",
     LoadRun: "load_runs",
+    MachineCpu: "machine_cpus",
+    FullDisks: "disks",
 }
 
 

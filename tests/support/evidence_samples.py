@@ -35,6 +35,12 @@ SAMPLES = {
         "Proto Recv-Q Send-Q Local Address           Foreign Address         State\n"
         "tcp        0      0 0.0.0.0:80              0.0.0.0:*               LISTEN\n"
     ),
+    Kind.MACHINE_CPU: (
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+        " 1  0      0 165533 271908 654614    0    0   654  2145 1431 3410  9  7 84  0  0\n"
+    ),
+    Kind.DF: "Filesystem      Size  Used Avail Use% Mounted on\n/dev/vda1        20G   20G     0 100% /\n",
     Kind.NGINX_CONF: "# the front\nworker_processes 2;\nevents { worker_connections 1024; }\nhttp {\n}\n",
     Kind.SCHEDSTAT: "2162830 103450 12\n",
 }

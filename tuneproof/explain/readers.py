@@ -12,7 +12,7 @@ from typing import Protocol
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.found import Found
-from tuneproof.explain.parse import event_loop, event_loop_summary
+from tuneproof.explain.parse import event_loop, event_loop_summary, machine
 from tuneproof.explain.parse.capture import capture_summary
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.capture_summary import figures as capture_figures
@@ -154,6 +154,16 @@ def _event_loops(name: str, text: str) -> _Read:
     return event_loop_summary.figures(loops), recording.notes, evidence
 
 
+def _machine_cpu(name: str, text: str) -> _Read:
+    read = machine.cpu(text)
+    return machine.cpu_figures(read), (), EvidenceSet(machine_cpus=(Named(name=name, content=read),))
+
+
+def _disks(name: str, text: str) -> _Read:
+    read = machine.full_disks(text)
+    return machine.disk_figures(read), (), EvidenceSet(disks=(Named(name=name, content=read),))
+
+
 def _pidstat(name: str, text: str) -> _Read:
     report = pidstat.report(text)
     evidence = EvidenceSet(pidstat=(Named(name=name, content=report.samples),))
@@ -178,6 +188,8 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
         Kind.PIDSTAT: _pidstat,
         Kind.TOP: _pidstat,
         Kind.EVENT_LOOPS: _event_loops,
+        Kind.MACHINE_CPU: _machine_cpu,
+        Kind.DF: _disks,
     }
 )
 """The reader of each kind of text."""

@@ -20,11 +20,12 @@ _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
 _LOGS: Final = r"(?:docker|podman|kubectl)(?: compose| service)? logs|journalctl|dmesg"
 _BARE: Final = re.compile(
     rf"[$%] (?P<command>{_AROUND}"
-    rf"(?:ss|nstat|netstat|cat|pidstat|ab|wrk2?|h2load|head|tail|zcat|grep|nginx|sleep|{_LOGS})\b.*)"
+    rf"(?:ss|nstat|netstat|cat|pidstat|vmstat|iostat|mpstat|sar|df|ab|wrk2?|h2load|head|tail|zcat|grep|nginx|sleep|{_LOGS})\b.*)"
 )
 _ROOT: Final = re.compile(
     rf"# (?P<command>{_AROUND}"
-    r"(?:(?:ss|nstat|netstat|pidstat|nginx)(?: +[-|>].*)?|(?:cat|ab|wrk2?|h2load|head|tail|zcat|grep) .*[/-].*"
+    r"(?:(?:ss|nstat|netstat|pidstat|vmstat|iostat|mpstat|sar|df|nginx)(?: +[-|>\d].*)?"
+    r"|(?:cat|ab|wrk2?|h2load|head|tail|zcat|grep) .*[/-].*"
     rf"|(?:{_LOGS}) .*))"
 )
 _SCRIPT: Final = re.compile(r"Script (?:started|done)\b.*")

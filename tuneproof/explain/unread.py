@@ -116,7 +116,6 @@ _OTHERS: Final = (
     (r"^PING \S+ \(|^HOST: .* Loss%|^traceroute to ", f"the output of ping, mtr or traceroute: {_PACKETS}"),
     (r"^Limit +Soft Limit +Hard Limit", "a process's limits: nginx's error log names the limit that it reaches"),
     (r"^COMMAND +PID +(?:TID +)?.*\bFD +TYPE ", f"open files, by lsof: {_SOCKETS}"),
-    (r"^Filesystem +\S+ +Used +Avail", "free space, by df: nginx's error log shows each write that fails"),
     (r"^ +total +used +free ", "the machine's memory, by free: dmesg -T and nginx's error log show whether it ran out"),
     (r"^nginx version: |^built (?:by|with) ", "the version of nginx: it shows no incidents"),
     (r"^\* +(?:Trying|Host|Connected to) ", "the output of curl -v: nginx's logs of that moment show more"),

@@ -13,7 +13,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict, Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
-from tuneproof.explain.diagnosis.signs.cpu_waits import starved_workers
+from tuneproof.explain.diagnosis.signs.cpu_waits import WHO_RUNS, busy_machines, starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period
@@ -66,7 +66,6 @@ _WHICH_CLIENTS: Final = (
     'error_log FILE info: its messages "client timed out" and "client prematurely closed connection" name the client '
     "and what nginx was reading"
 )
-_WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
 _WHAT_STAYS_OPEN: Final = (
     "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
 )
@@ -118,8 +117,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield from (Reason(text=text, files=(log.name,), would_decide=decides) for text in texts(log.content))
     yield from _departures(evidence)
     yield from _of_event_loops(evidence)
-    for wait in starved_workers(evidence):
-        yield Reason(text=wait.text, files=(wait.file,), would_decide=_WHO_RUNS)
+    yield from _of_machine(evidence)
     for run in evidence.load_runs:
         for text in _of_load(run.content):
             yield Reason(text=text, files=(run.name,))
@@ -238,6 +236,18 @@ def _of_event_loops(evidence: EvidenceSet) -> Iterator[Reason]:
         for sign in signs(recording.content):
             if not sign.is_stall:
                 yield Reason(text=sign.text, files=(recording.name,))
+
+
+def _of_machine(evidence: EvidenceSet) -> Iterator[Reason]:
+    """Yield waits for a CPU; and full file systems if nginx logged that one is full: it may not use the others."""
+    for wait in starved_workers(evidence):
+        yield Reason(text=wait.text, files=(wait.file,), would_decide=WHO_RUNS)
+    yield from busy_machines(evidence)
+    logs = [log.name for log in evidence.error_logs if any(count.row == "disk_full" for count in log.content.known)]
+    for disks in evidence.disks if logs else ():
+        for mount in disks.content.mounts:
+            is_left = "inodes are left" if disks.content.are_inodes else "space is left"
+            yield Reason(text=f"No {is_left} on {mount}: writes to it fail.", files=(disks.name, *logs))
 
 
 def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:

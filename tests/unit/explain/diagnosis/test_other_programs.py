@@ -36,9 +36,11 @@ from tuneproof.explain.diagnosis.render import headline, rows
 from tuneproof.explain.diagnosis.service_in_question import narrowed
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
+from tuneproof.explain.parse import error_log
 from tuneproof.explain.parse.access_log.sums import Outage
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
+from tuneproof.explain.parse.machine import FullDisks, MachineCpu
 from tuneproof.explain.parse.sockets.table import SocketAddress, SocketEntry
 
 
@@ -251,6 +253,14 @@ SYMPTOMS = {
     ),
     "SYN-SENT": (table(*[replace(established(), state="SYN-SENT")] * 20), "20 connections to "),
     "starved": (pidstat("%wait", 40.0, 60.0), "nginx waits for a CPU 50 % of the time (pidstat, %wait): "),
+    "stolen": (
+        MachineCpu(intervals=3, busy=0.6, stolen=0.3),
+        "The machine's CPUs had to wait 50 % of the time in which they had work (steal): its hypervisor ran",
+    ),
+    "busy machine": (
+        MachineCpu(intervals=3, busy=0.96, stolen=0.05),
+        "The machine's CPUs were busy 96 % of the time: processes wait for a CPU.",
+    ),
     "length": (
         load_run(errors={"length": 300}, non_2xx=100, failed_share=0.3),
         "ab: 30 % of the requests failed, 200 of them only because the response's length differs",
@@ -296,6 +306,32 @@ def test_evidence_with_a_symptom_but_no_known_cause_is_not_healthy(given: object
     text = screen(seen(given))
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
     assert any(line.startswith(f"Users: {expected}") for line in text), text
+
+
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        MachineCpu(intervals=2, busy=1.0, stolen=0.5),
+        MachineCpu(intervals=9, busy=0.9, stolen=0.2),
+        MachineCpu(intervals=9, busy=0.1, stolen=0.09),
+    ],
+    ids=["two seconds", "mostly running", "little work"],
+)
+def test_a_machine_with_free_cpus_is_no_symptom(cpu: MachineCpu) -> None:
+    assert not diagnose(seen(cpu)).symptoms
+
+
+def test_a_full_disk_is_reported_only_if_nginx_logged_one() -> None:
+    """Other disks may be full as well, such as those for backups."""
+    full = FullDisks(mounts=("/var",), are_inodes=False)
+    no_space = '2026/11/26 10:00:01 [crit] 7#7: *1 pwrite() "/var/a" failed (28: No space left on device), client: ::1'
+    logged, unlogged = (
+        error_log.parse([line])
+        for line in (no_space, no_space.replace("28: No space left on device", "5: Input/output error"))
+    )
+    assert not diagnose(seen(full, unlogged)).symptoms
+    (reason,) = diagnose(seen(full, logged)).symptoms
+    assert reason.text == "No space is left on /var: writes to it fail."
 
 
 @pytest.mark.parametrize("status", [403, 404, 429])

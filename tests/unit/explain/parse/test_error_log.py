@@ -329,7 +329,9 @@ def test_stream_connections_are_distinguished_from_requests() -> None:
 
 
 def test_the_figures_of_many_kinds_of_messages_are_limited_and_contain_every_level() -> None:
-    log = parse(f"2026/11/22 14:50:01 [{level}] 7#7: {words}" for words, level, _ in table("messages") if "|" not in level)
+    log = parse(
+        f"2026/11/22 14:50:01 [{level}] 7#7: {words}" for words, level, _ in table("messages") if "|" not in level
+    )
     assert len(log.known) > MOST_FIGURES
     shown = figures(log)
     assert len(shown) == MOST_FIGURES

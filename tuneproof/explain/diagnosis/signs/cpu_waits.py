@@ -6,7 +6,7 @@ from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Reason
-from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 from tuneproof.wording import share
 
@@ -16,6 +16,12 @@ _NGINX: Final = "nginx"
 _CPU: Final = "%CPU"
 # Above this share of a CPU, events wait for each other even if each iteration is short.
 _BUSY_SHARE: Final = 0.95
+WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u 10 1: which processes take the CPUs"
+_WHO_STEALS: Final = (
+    "the provider's or hypervisor's own figures: CPU credits that are used up, or a host with too many guests"
+)
+# Of little work, a large share may be stolen without anybody noticing.
+STOLEN_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +67,23 @@ def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
 def starved_workers(evidence: EvidenceSet) -> list[CpuWait]:
     """Return the waits that are long enough to make a worker late on their own."""
     return [wait for wait in cpu_waits(evidence) if wait.share >= WAITING_SHARE]
+
+
+def busy_machines(evidence: EvidenceSet) -> Iterator[Reason]:
+    """Yield the machines with processes that wait for a CPU, nginx or others."""
+    for named in evidence.machine_cpus:
+        cpu = named.content
+        if cpu.intervals < ENOUGH_EVENTS:
+            continue
+        if cpu.stolen >= STOLEN_SHARE and cpu.stolen >= WAITING_SHARE * cpu.busy:
+            part = share(cpu.stolen / cpu.busy)
+            text = (
+                f"The machine's CPUs had to wait {part} of the time in which they had work (steal): its hypervisor ran "
+            )
+            yield Reason(text=f"{text}something else.", files=(named.name,), would_decide=_WHO_STEALS)
+        elif cpu.busy >= _BUSY_SHARE:
+            text = f"The machine's CPUs were busy {share(cpu.busy)} of the time: processes wait for a CPU."
+            yield Reason(text=text, files=(named.name,), would_decide=WHO_RUNS)
 
 
 def busy_workers(evidence: EvidenceSet) -> Iterator[Reason]:
