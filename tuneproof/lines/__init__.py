@@ -5,7 +5,7 @@ each with its :class:`Concern` objects. Braces in a sentence stand for numbers f
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -142,11 +142,11 @@ def line_of(scenario: str, claim: str) -> Line:
     return next(line for line in lines_of(scenario) if line.claim == claim)
 
 
-def every_line() -> Iterator[Line]:
-    """Yield all rows."""
+@cache
+def every_line() -> tuple[Line, ...]:
+    """Return all rows."""
     names = sorted(file.name for file in resources.files(__package__).iterdir() if file.name.endswith(_SUFFIX))
-    for name in names:
-        yield from lines_of(name.removesuffix(_SUFFIX))
+    return tuple(line for name in names for line in lines_of(name.removesuffix(_SUFFIX)))
 
 
 def _line(row: dict[str, Any], scenario: str, figures: Mapping[str, str]) -> Line:

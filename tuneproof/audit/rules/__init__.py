@@ -6,10 +6,12 @@ larger the gain, the smaller the rank.
 
 import importlib
 import pkgutil
+from functools import cache
 
 from tuneproof.audit.advice import Rule
 
 
+@cache
 def every_rule() -> tuple[Rule, ...]:
     """Return all rules, in the order of their ranks."""
     modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]

@@ -6,8 +6,9 @@ The text and the conditions of a finding are in its row (:mod:`tuneproof.lines`)
 import operator
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
@@ -31,32 +32,46 @@ _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=":
 
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield the findings on directives, in the order of the files, then those on blocks, in the order of the rows."""
-    rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
-    yield from _of_directives(rows, facts)
+    yield from _of_directives(facts)
     main = facts.configuration.main
     # What main lacks goes before its first block.
     places: defaultdict[str, list[Block]] = defaultdict(list, main=main.blocks[:1])
     for block in main.below():
         places[block.name].append(block)
-    for line, concern in rows:
+    for line, concern in _rows_of(facts.version_numbers):
         for at in filter(_is_seen, places[concern.block]):
             around = main if concern.block == "main" else at
             if (found := _meant(concern, at, around, facts)) is not None:
                 yield _advised(line, concern, at, around, facts, found)
 
 
-def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterator[Advised]:
-    said_before: set[tuple[str, ...]] = set()
-    by_directive: defaultdict[str, list[tuple[Line, Concern]]] = defaultdict(list)
-    for line, concern in rows:
+@cache
+def _rows_of(version: tuple[int, ...]) -> Sequence[tuple[Line, Concern]]:
+    """Return the rows that apply to a version."""
+    return [
+        (line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, version)
+    ]
+
+
+@cache
+def _by_directive(version: tuple[int, ...]) -> Mapping[str, Sequence[tuple[Line, Concern]]]:
+    """Return the rows that apply to a version, by the directives that they concern."""
+    rows: defaultdict[str, list[tuple[Line, Concern]]] = defaultdict(list)
+    for line, concern in _rows_of(version):
         for name in concern.directives:
-            by_directive[name].append((line, concern))
+            rows[name].append((line, concern))
+    return dict(rows)
+
+
+def _of_directives(facts: Facts) -> Iterator[Advised]:
+    said_before: set[tuple[str, ...]] = set()
+    by_directive = _by_directive(facts.version_numbers)
     everything = [(said, block) for said, block in facts.configuration.main.everything() if block.name not in TABLES]
     places: defaultdict[int, list[Block]] = defaultdict(list)
     for said, block in everything:
         places[id(said)].append(block)
     for said, block in everything:
-        for line, concern in by_directive[said.name]:
+        for line, concern in by_directive.get(said.name, ()):
             if not _is_written(said, concern) or block.name == concern.outside:
                 continue
             is_kept = concern.patch == "" and _would_inherit(said, block)
@@ -141,9 +156,9 @@ def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
     return Before(block=at, lines=(text,)) if concern.block == "main" else setting(at, text)
 
 
-def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
-    begun = all(facts.version_numbers >= as_numbers(since) for since in (line.version, line.since) if since)
-    return begun and not (concern.until and facts.version_numbers >= as_numbers(concern.until))
+def _is_of_version(line: Line, concern: Concern, version: tuple[int, ...]) -> bool:
+    begun = all(version >= as_numbers(since) for since in (line.version, line.since) if since)
+    return begun and not (concern.until and version >= as_numbers(concern.until))
 
 
 def _is_written(said: Statement, concern: Concern) -> bool:
