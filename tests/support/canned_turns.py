@@ -16,32 +16,22 @@ STAT = f"{{pid}} (nginx: (worker) 1) S 1 {' '.join('0' * 17)} {STARTED_NS // 10_
 
 
 def content(
-    pid: int,
     *,
     begun: int = 0,
     sequence: int = 0,
     counters: Mapping[str, int] | None = None,
     histograms: Mapping[str, Mapping[int, tuple[int, int]]] | None = None,
-    calls: Mapping[str, tuple[int, int, int]] | None = None,
-    **header: Any,
+    calls: Mapping[str, tuple[int, int]] | None = None,
+    created_ns: int = CREATED_NS,
 ) -> bytes:
     """Return a record's bytes in the layout of recorder.c."""
-    fields: dict[str, Any] = {
-        "magic": b"TPRECRD\0",
-        "version": 1,
-        "pid": pid,
-        "created_ns": CREATED_NS,
-        "buckets": 320,
-        "calls_counted": len(calls or {}),
-        **header,
-    }
     words = array.array("Q", [(counters or {}).get(name, 0) for name in recorder.COUNTERS])
     for name in recorder.HISTOGRAMS:
         buckets = (histograms or {}).get(name, {})
         words.extend(buckets.get(bucket, (0, 0))[0] for bucket in range(320))
         words.extend(buckets.get(bucket, (0, 0))[1] for bucket in range(320))
-    rows = [struct.pack("=24s3Q", name.encode(), *row) for name, row in (calls or {}).items()]
-    return struct.pack("=8s5Q2Q", *fields.values(), sequence, begun) + words.tobytes() + b"".join(rows)
+    rows = [struct.pack("=24s2Q", name.encode(), *row) for name, row in (calls or {}).items()]
+    return struct.pack("=3Q", created_ns, sequence, begun) + words.tobytes() + b"".join(rows)
 
 
 def write(proc: Path, pid: int, record: bytes) -> Path:

@@ -14,5 +14,5 @@ def answered(status: int, **fields: Any) -> Answer:
 
 def seen(**fields: Any) -> Seen:
     """Return the backend's report of one request and of only these connections."""
-    nothing = {"connections": 0, "open_connections": 0, "left_connections": 0, "open_streams": 0}
+    nothing = {"connections": 0, "open_connections": 0, "open_streams": 0}
     return Seen(**{"unacknowledged_bytes": 0, "requests": ("GET / HTTP/1.1",), **nothing, **fields})

@@ -76,7 +76,7 @@ class Program(Joined):
         self.alive = True
 
     def half_open(self, address: str, port: int, count: int) -> HalfOpened:  # noqa: ARG002
-        return HalfOpened(sent=count, seconds=0.01, sources=("172.18.255.254", "172.18.255.191"))
+        return HalfOpened(sent=count, seconds=0.01)
 
     def steer_receive(self, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
         return {"rx-0": cpus}

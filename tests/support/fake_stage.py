@@ -115,7 +115,7 @@ class FakeStage:
         self.do("half_open")
         self.bursts.append((role, address, port, count))
         self.clock.now_s += 0.25
-        return HalfOpened(sent=count, seconds=0.1, sources=("172.18.255.254", "172.18.255.191"))
+        return HalfOpened(sent=count, seconds=0.1)
 
     def _steer_receive(self, role: str, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
         self.do("steer_receive")

@@ -36,7 +36,6 @@ class Player:
         self._streams: dict[asyncio.StreamWriter, _Stream] = {}
         self._open: set[asyncio.StreamWriter] = set()
         self._connections = 0
-        self._left = 0
         self._beats: set[asyncio.Task[None]] = set()
         self._longest_pause_s = 0.0
         self._requests: list[str] = []
@@ -49,7 +48,7 @@ class Player:
         await self.end_connections(resets=True)
         for beats in self._beats:
             beats.cancel()
-        self._connections = self._left = 0
+        self._connections = 0
         self._longest_pause_s = 0.0
         self._requests, self._names = [], []
         self._replies = replies
@@ -74,7 +73,7 @@ class Player:
         self._streams = {}
 
     async def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - see the protocol
-        """End all open connections; they are not counted as left by the peer."""
+        """End all open connections."""
         ended, self._open, self._streams = self._open, set(), {}
         for writer in ended:
             end(writer, resets=resets)
@@ -98,7 +97,6 @@ class Player:
         return Seen(
             connections=self._connections,
             open_connections=len(self._open),
-            left_connections=self._left,
             open_streams=len(self._streams),
             unacknowledged_bytes=sum(map(unacknowledged_bytes, self._open)),
             requests=tuple(self._requests),
@@ -117,8 +115,8 @@ class Player:
             while await self._answer(reader, writer, number):
                 number += 1
         except (OSError, EOFError):
-            # A connection that this side has ended no longer counts as open.
-            self._left += writer in self._open
+            # Either end has ended the connection.
+            pass
         finally:
             self._open.discard(writer)
             self._streams.pop(writer, None)

@@ -3,9 +3,8 @@
 import asyncio
 from typing import Final, cast
 
-from .answers import Answer, Then, answer_to, too_long
+from .answers import Answer, Then, answer_to
 
-MAX_HEAD_BYTES: Final = 16384
 _HEAD_END: Final = b"\r\n\r\n"
 
 
@@ -42,8 +41,6 @@ class Connection(asyncio.Protocol):
         while not self._deaf and not self._waits and (end := received.find(_HEAD_END)) >= 0:
             self._give(answer_to(received[:end], page=self._page))
             received = received[end + len(_HEAD_END) :].lstrip(b"\r\n")
-        if not self._deaf and len(received) > MAX_HEAD_BYTES:
-            self._give(too_long())
         self._received = b"" if self._deaf else received
 
     def _give(self, answer: Answer) -> None:

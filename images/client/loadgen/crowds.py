@@ -36,7 +36,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
     try:
         # If descriptors run out, the earlier sockets are in the list and will be closed.
         sockets.extend(new_socket() for _ in range(connections))
-        first_s = last_s = time.monotonic()
+        last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
             last_s = time.monotonic()
             crowd.begin(connection, (address, port))
@@ -47,7 +47,6 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
         # If there was no time left, the last connections have not been looked at yet.
         crowd.look(0.0)
         return StormSeen(
-            started_in_ms=(last_s - first_s) * 1e3,
             connect_ms=tuple(sorted(crowd.connect_ms)),
             unfinished=len(crowd.waiting),
             failed=dict(crowd.failed),
@@ -82,11 +81,11 @@ class Holder:
                 crowd.look(max(0.0, oldest_s + self._timeout_s - time.monotonic()))
                 crowd.give_up(timeout_s=self._timeout_s)
         crowd.look(0.0)
-        failed, ended = dict(crowd.failed), len(crowd.ended)
+        failed = dict(crowd.failed)
         reset_all(member.connection for member in crowd.ended)
         crowd.failed.clear()
         crowd.ended.clear()
-        return Held(held=len(crowd.open), failed=failed, closed_since=ended, rss_bytes=_resident_bytes())
+        return Held(held=len(crowd.open), failed=failed, rss_bytes=_resident_bytes())
 
     def release(self) -> None:
         """Reset all connections."""

@@ -17,6 +17,7 @@ from tuneproof.lab.protocol.tls_records import unchecked
 
 from . import http1, proxy_protocol
 
+_HOST: Final = "lab"
 _HEAD_END: Final = b"\r\n\r\n"
 _CHUNK_BYTES: Final = 65536
 # How often per second slow readers read and slow senders send.
@@ -61,7 +62,6 @@ class Server:
 
     address: str
     port: int
-    host: str = "lab"
     sources: tuple[str, ...] = ()
 
 
@@ -147,10 +147,10 @@ class Flows:
         self._standing: Standing | None = None
 
     def run(
-        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
+        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()
     ) -> tuple[tuple[Connection, ...], ...]:
         """Run flows at the same time, and return the results of each flow's connections."""
-        standing = Standing(flows, Server(address=address, port=port, sources=sources, host=host))
+        standing = Standing(flows, Server(address=address, port=port, sources=sources))
         standing.wait()
         return standing.end()
 
@@ -187,13 +187,13 @@ async def _connection(talk: "_Talk") -> Connection:
     return talk.report.frozen()
 
 
-def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
+def request(flow: Flow, *, connection: int, number: int) -> bytes:
     """Return the bytes of a request."""
     if flow.says:
         return flow.says.encode("latin-1")
     path = flow.path.replace("{c}", str(connection)).replace("{n}", str(number))
     last = flow.close and number == flow.requests - 1
-    headers = {"Host": host, **({"Connection": "close"} if last else {}), **flow.headers}
+    headers = {"Host": _HOST, **({"Connection": "close"} if last else {}), **flow.headers}
     if flow.body_bytes:
         headers["Content-Length"] = str(flow.body_bytes)
     return http1.request(path, headers, method=flow.method, body_bytes=flow.body_bytes)
@@ -233,8 +233,8 @@ class _Talk:
                 )
 
     async def _ask_all(self) -> None:
-        flow, server = self._flow, self._server
-        reader, self._writer = await _connect(flow, server, self._number)
+        flow = self._flow
+        reader, self._writer = await _connect(flow, self._server, self._number)
         self._reader = reader
         if flow.sends_bytes_per_s:
             await self._send_slowly(self._writer)
@@ -242,7 +242,7 @@ class _Talk:
         elif flow.head_bytes:
             # With this limit, drain() waits until the kernel has accepted everything.
             self._writer.transport.set_write_buffer_limits(high=0)
-            self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
+            self._writer.write(request(flow, connection=self._number, number=0)[: flow.head_bytes])
             await self._writer.drain()
         else:
             for count in range(flow.requests):
@@ -256,7 +256,7 @@ class _Talk:
 
     async def _send_slowly(self, writer: asyncio.StreamWriter) -> None:
         """Send the request in equal parts."""
-        asked = request(self._flow, self._server.host, connection=self._number, number=0)
+        asked = request(self._flow, connection=self._number, number=0)
         part_bytes = self._flow.sends_bytes_per_s // _TICKS_PER_S
         for at in range(0, len(asked), part_bytes):
             writer.write(asked[at : at + part_bytes])
@@ -270,7 +270,7 @@ class _Talk:
     def _ask(self, writer: asyncio.StreamWriter, number: int) -> _Answer:
         """Send a request, or the rest of one that has begun; return the object that will hold its response."""
         answer = self._begin_answer()
-        asked = request(self._flow, self._server.host, connection=self._number, number=number)
+        asked = request(self._flow, connection=self._number, number=number)
         writer.write(asked[self._flow.head_bytes :])
         return answer
 
@@ -341,7 +341,7 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
     context = unchecked(flow.tls_version) if flow.tls else None
     # Unread data should stay with the server, but asyncio reads up to twice this limit ahead.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
-    name = flow.headers.get("Host", server.host).partition(":")[0]
+    name = flow.headers.get("Host", _HOST).partition(":")[0]
     if context and flow.tls_trusts_nobody:
         context.verify_mode = ssl.CERT_REQUIRED
         plain.setblocking(True)

@@ -31,7 +31,6 @@ class _Samples:
     lag_ms: list[float] = field(default_factory=list)
     wake_ms: list[float] = field(default_factory=list)
     missed_ticks: int = 0
-    left_out: int = 0
 
     def frozen(self) -> ProbeSamples:
         """Return the samples as the protocol's immutable type."""
@@ -96,9 +95,7 @@ def _record(item: _Probe, stamps: ArrivalStamps, *, answered_s: float, start_s: 
     if item.sent_s is None:
         raise ConnectionError("a probe was answered twice")
     samples = item.samples
-    if item.sending_s > _LONGEST_SENDING_S:
-        samples.left_out += 1
-    else:
+    if item.sending_s <= _LONGEST_SENDING_S:
         samples.at_ms.append((item.sent_s - start_s) * 1e3)
         samples.late_ms.append((item.sent_s - item.intended_s) * 1e3)
         samples.lag_ms.append((arrived_s - item.sent_s) * 1e3)

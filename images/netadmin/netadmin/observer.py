@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Final
 
 from tuneproof.lab.protocol import observer as protocol
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
@@ -23,13 +24,14 @@ from . import processes, recorder, snapshot, sockets
 
 Sample = Callable[[], protocol.WatchSample]
 
+_SAMPLE_EVERY_S: Final = 0.05
+
 
 class Watch:
     """Samples at a steady rate in a thread, from its creation to :meth:`end`; the first sample is taken at once."""
 
-    def __init__(self, sampling: Callable[[], AbstractContextManager[Sample]], *, interval_s: float) -> None:
+    def __init__(self, sampling: Callable[[], AbstractContextManager[Sample]]) -> None:
         self._sampling = sampling
-        self._interval_s = interval_s
         self._samples: list[protocol.WatchSample] = []
         self._failure: Exception | None = None
         self._ended = threading.Event()
@@ -60,8 +62,8 @@ class Watch:
             self._samples.append(sample())
             passed_s = time.monotonic() - began_s
             # Samples are on schedule even if one takes long; missed ones are not taken later.
-            tick = max(tick, int(passed_s / self._interval_s)) + 1
-            if self._ended.wait(tick * self._interval_s - passed_s):
+            tick = max(tick, int(passed_s / _SAMPLE_EVERY_S)) + 1
+            if self._ended.wait(tick * _SAMPLE_EVERY_S - passed_s):
                 return
 
 
@@ -90,8 +92,6 @@ class Observer(protocol.Observer):
             # Options: numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
             return done.stdout.decode("utf-8", errors="replace")
-        if what == "counters":
-            return self._net("netstat", "snmp")
         pids = [pid for title in (processes.MASTER, processes.WORKER) for pid in processes.pids(title, proc=self._proc)]
         return "".join(_text(self._proc / str(pid) / "status") for pid in pids)
 
@@ -114,13 +114,11 @@ class Observer(protocol.Observer):
             found = sockets.tcp_sockets(diag, states=sockets.UNENDED if are_many else sockets.EVERY)
             return sockets.figures(found, time_waits=time_waits, port=port)
 
-    def watch(self, port: int, interval_s: float = 0.05) -> None:
+    def watch(self, port: int) -> None:
         """Sample the workers' memory and the port's queues from now on (CannotDoError: sampling already started)."""
         if self._watch is not None:
             raise CannotDoError("a watch runs already")
-        if interval_s <= 0:
-            raise CannotDoError(f"{interval_s} s is not a valid time between two samples")
-        self._watch = Watch(lambda: self._sampling(port), interval_s=interval_s)
+        self._watch = Watch(lambda: self._sampling(port))
 
     def watched(self) -> tuple[protocol.WatchSample, ...]:
         """End the watch and return its samples (CannotDoError: there is none, or it failed)."""

@@ -21,30 +21,16 @@ from .processes import PROC
 
 # The writer's default path, in the process's own file system.
 FOLDER: Final = "dev/shm"
-MAGIC: Final = b"TPRECRD\0"
-VERSION: Final = 1
 BUCKETS: Final = 320
-COUNTERS: Final = (
-    "turns",
-    "events",
-    "wall_ns",
-    "cpu_ns",
-    "read_calls",
-    "read_bytes",
-    "write_calls",
-    "write_bytes",
-    "file_write_calls",
-    "file_write_bytes",
-)
+COUNTERS: Final = ("turns", "wall_ns", "cpu_ns", "read_bytes", "file_write_bytes")
 # These are in the order of the file.
 HISTOGRAMS: Final = ("read_bytes", "cpu_ns", "wall_ns")
 
 # Native byte order: the writer is on the same machine.
-_HEADER: Final = struct.Struct("=8s5Q")
-_MOMENT: Final = struct.Struct("=2Q")
+_HEADER: Final = struct.Struct("=3Q")  # when it was created, the sequence, and how many turns have begun
 _WORDS: Final = len(COUNTERS) + len(HISTOGRAMS) * 2 * BUCKETS
-_CALLS_AT: Final = _HEADER.size + _MOMENT.size + _WORDS * 8
-_COUNTED: Final = struct.Struct("=24s3Q")
+_CALLS_AT: Final = _HEADER.size + _WORDS * 8
+_COUNTED: Final = struct.Struct("=24s2Q")
 # A turn is added within a microsecond: no reader meets so many additions in a row by chance.
 _TRIES: Final = 10_000
 _POLL_S: Final = 0.002
@@ -108,11 +94,10 @@ class Reader:
             self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except (FileNotFoundError, ProcessLookupError) as error:
             raise RecordError(f"process {pid} keeps no record") from error
-        try:
-            self._size = self._check_header(started_ns)
-        except RecordError:
+        created_ns, _, _ = self._header()
+        if created_ns < started_ns:
             self.close()
-            raise
+            raise RecordError(f"process {pid}: the record is that of another process that has ended")
 
     def close(self) -> None:
         """Close the file."""
@@ -120,55 +105,39 @@ class Reader:
 
     def begun(self) -> int:
         """Return how many turns have begun."""
-        _, begun = self._moment()
+        _, _, begun = self._header()
         return begun
 
     def read(self) -> Record:
         """Return the record as it is between two turns (RecordError: the process stopped or ended while adding one)."""
         for _ in range(_TRIES):
             # Read separately before and after, since the order in which one copy reads its words is undefined.
-            before, _ = self._moment()
-            content = os.pread(self._file, self._size, 0)
-            after, _ = self._moment()
+            _, before, _ = self._header()
+            content = os.pread(self._file, os.fstat(self._file).st_size, 0)
+            _, after, _ = self._header()
             # The number is odd while a turn is being added.
             if before == after and before % 2 == 0:
                 return parse(content)
             time.sleep(0)
         raise RecordError(f"process {self.pid}: its record is being written all the time")
 
-    def _moment(self) -> tuple[int, int]:
-        """Return the sequence, and how many turns have begun."""
-        sequence, begun = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
-        return sequence, begun
-
-    def _check_header(self, started_ns: int) -> int:
-        """Return the record's size."""
-        content = os.pread(self._file, _HEADER.size, 0)
-        if len(content) != _HEADER.size:
-            raise RecordError(f"process {self.pid}: its record is {len(content)} bytes long")
-        magic, version, pid, created_ns, buckets, calls = _HEADER.unpack(content)
-        if (magic, version, buckets) != (MAGIC, VERSION, BUCKETS):
-            raise RecordError(f"process {self.pid}: its record has another format: {content[:16]!r}")
-        if pid != self.pid or created_ns < started_ns:
-            raise RecordError(f"process {self.pid}: the record is that of another process that has ended")
-        size: int = _CALLS_AT + calls * _COUNTED.size
-        if (found := os.fstat(self._file).st_size) != size:
-            raise RecordError(f"process {self.pid}: its record is {found} bytes long instead of {size}")
-        return size
+    def _header(self) -> tuple[int, int, int]:
+        created_ns, sequence, begun = _HEADER.unpack(os.pread(self._file, _HEADER.size, 0))
+        return created_ns, sequence, begun
 
 
 def parse(content: bytes) -> Record:
     """Return the record in a file's content, which was copied while no turn was being added."""
-    _, begun = _MOMENT.unpack_from(content, _HEADER.size)
-    words = array.array("Q", content[_HEADER.size + _MOMENT.size : _CALLS_AT])
+    _, _, begun = _HEADER.unpack_from(content)
+    words = array.array("Q", content[_HEADER.size : _CALLS_AT])
     histograms = {}
     for place, name in enumerate(HISTOGRAMS):
         counts_at = len(COUNTERS) + place * 2 * BUCKETS
         counts, sums = words[counts_at : counts_at + BUCKETS], words[counts_at + BUCKETS : counts_at + 2 * BUCKETS]
         histograms[name] = {bucket: (count, sums[bucket]) for bucket, count in enumerate(counts) if count}
     calls = {
-        name.rstrip(b"\0").decode("ascii"): Calls(made=made, failed=failed, moved_bytes=size)
-        for name, made, failed, size in _COUNTED.iter_unpack(content[_CALLS_AT:])
+        name.rstrip(b"\0").decode("ascii"): Calls(made=made, failed=failed)
+        for name, made, failed in _COUNTED.iter_unpack(content[_CALLS_AT:])
     }
     counters = dict(zip(COUNTERS, words, strict=False))
     return Record(begun=begun, counters=counters, histograms=histograms, calls=calls)
@@ -202,18 +171,16 @@ def turns_over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path 
     with ExitStack() as stack:
         readers = [stack.enter_context(closing(Reader(pid, proc=proc))) for pid in pids]
         _sleep_until(start_s)
-        started_s = time.monotonic()
         before = [reader.read() for reader in readers]
         _sleep_until(end_s)
-        ended_s = time.monotonic()
+        until_s = time.monotonic() + LONGEST_TURN_S
         begun = [reader.begun() for reader in readers]
-        until_s = ended_s + LONGEST_TURN_S
         after = [_read_after(reader, turns, until_s=until_s) for reader, turns in zip(readers, begun, strict=True)]
     workers = tuple(
         now.since(then).of_worker(pid, unfinished=now.counters["turns"] < turns)
         for pid, then, now, turns in zip(pids, before, after, begun, strict=True)
     )
-    return Turns(workers=workers, start_s=started_s, end_s=ended_s)
+    return Turns(workers=workers)
 
 
 def _read_after(reader: Reader, turns: int, *, until_s: float) -> Record:

@@ -1,7 +1,7 @@
 /* The record of one process, and the code that adds to it: for the recorder inside a process, and a tracer beside it.
  *
- * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py repeats the layout, and VERSION
- * stands for it: a change here must change both.
+ * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py repeats the layout: a change here
+ * must change both.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -17,52 +17,35 @@
 
 #define FOLDER "/dev/shm"
 #define FOLDER_SIZE 256
-#define MAGIC "TPRECRD"
-#define VERSION 1
 /* Eight per power of two: 0 to 7, 8 to 15 one each, and so on to 2^42 (73 minutes in ns); the last one takes all above. */
 #define BUCKETS 320
 
-_Static_assert(sizeof(MAGIC) == 8, "the magic fills one word");
 /* pwrite and pwrite64, sendfile and sendfile64 are one function each then, under two names. */
 _Static_assert(sizeof(off_t) == 8, "files need 64-bit offsets");
 
-/* What an iteration of the event loop has of a call. */
-enum purpose { READ, WRITE, FILE_WRITE, NOTHING, PURPOSES = NOTHING };
-
 #define CALLS(X) \
-    X(accept4, NOTHING) X(connect, NOTHING) X(socket, NOTHING) X(setsockopt, NOTHING) X(recv, READ) X(send, WRITE) \
-    X(read, NOTHING) X(write, NOTHING) X(readv, READ) X(writev, WRITE) X(pread, NOTHING) X(pwrite, FILE_WRITE) \
-    X(pwritev, FILE_WRITE) X(sendfile, WRITE) X(open, NOTHING) X(openat, NOTHING) X(close, NOTHING) X(unlink, NOTHING) \
-    X(epoll_wait, NOTHING)
+    X(accept4) X(connect) X(socket) X(setsockopt) X(recv) X(send) X(read) X(write) X(readv) X(writev) X(pread) X(pwrite) \
+    X(pwritev) X(sendfile) X(open) X(openat) X(close) X(unlink) X(epoll_wait)
 
 enum call {
-#define NAMED(name, purpose) CALL_##name,
+#define NAMED(name) CALL_##name,
     CALLS(NAMED)
 #undef NAMED
     CALLS_COUNTED
 };
 
 static const char *const names[] = {
-#define NAMED(name, purpose) #name,
-    CALLS(NAMED)
-#undef NAMED
-};
-
-static const enum purpose purposes[] = {
-#define NAMED(name, purpose) purpose,
+#define NAMED(name) #name,
     CALLS(NAMED)
 #undef NAMED
 };
 
 struct counters {
     uint64_t turns; /* iterations that are over */
-    uint64_t events; /* what epoll_wait returned at their beginnings */
     uint64_t wall_ns;
     uint64_t cpu_ns; /* of the thread: CLOCK_THREAD_CPUTIME_ID */
-    struct {
-        uint64_t calls; /* those that failed, too */
-        uint64_t bytes; /* not those that were only peeked at */
-    } moved[PURPOSES];
+    uint64_t read_bytes; /* from sockets: recv and readv; not those that were only peeked at */
+    uint64_t file_write_bytes; /* to files at an offset: pwrite and pwritev */
 };
 
 struct histogram {
@@ -74,17 +57,11 @@ struct counted {
     char name[24];
     _Atomic uint64_t calls;
     _Atomic uint64_t failed; /* among them */
-    _Atomic uint64_t bytes; /* moved; of calls that move any */
 };
 
 struct record {
     /* Complete before the file gets its name, constant after. */
-    char magic[8];
-    uint64_t version;
-    uint64_t pid; /* in the process's own PID namespace */
     uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later has the id of one that has ended */
-    uint64_t buckets;
-    uint64_t calls_counted;
     /* Odd while an iteration is being added: a copy made meanwhile, or across a change, must be made again. */
     _Atomic uint64_t sequence;
     /* Returns of epoll_wait: one iteration is open where this is ahead of counters.turns. */
@@ -132,12 +109,7 @@ static struct record *make_record(const char *folder, pid_t pid)
     struct record *made = mapped(file);
     close(file);
     if (made != NULL) {
-        memcpy(made->magic, MAGIC, sizeof made->magic);
-        made->version = VERSION;
-        made->pid = (uint64_t)pid;
         made->created_ns = now_ns(CLOCK_BOOTTIME);
-        made->buckets = BUCKETS;
-        made->calls_counted = CALLS_COUNTED;
         for (int call = 0; call < CALLS_COUNTED; call++)
             strncpy(made->calls[call].name, names[call], sizeof made->calls[call].name - 1);
         if (rename(unfinished, path) == 0)
@@ -148,19 +120,17 @@ static struct record *make_record(const char *folder, pid_t pid)
     return NULL;
 }
 
-/* Count a call that has returned, and what it moved; also for the open iteration, if the thread has one. */
-static void add_call(struct record *own, struct counters *turn, enum call call, bool failed, uint64_t moved)
+/* Count a call that has returned this; and the bytes that it moved for the open iteration, if the thread has one. */
+static void add_call(struct record *own, struct counters *turn, enum call call, int64_t result)
 {
     struct counted *counted = &own->calls[call];
     atomic_fetch_add_explicit(&counted->calls, 1, memory_order_relaxed);
-    if (failed)
+    if (result < 0)
         atomic_fetch_add_explicit(&counted->failed, 1, memory_order_relaxed);
-    if (moved > 0)
-        atomic_fetch_add_explicit(&counted->bytes, moved, memory_order_relaxed);
-    if (turn != NULL && purposes[call] != NOTHING) {
-        turn->moved[purposes[call]].calls++;
-        turn->moved[purposes[call]].bytes += moved;
-    }
+    else if (turn != NULL && (call == CALL_recv || call == CALL_readv))
+        turn->read_bytes += (uint64_t)result;
+    else if (turn != NULL && (call == CALL_pwrite || call == CALL_pwritev))
+        turn->file_write_bytes += (uint64_t)result;
 }
 
 static unsigned bucket(uint64_t value)
@@ -187,14 +157,11 @@ static void publish(struct record *own, const struct counters *turn, uint64_t wa
     atomic_store_explicit(&own->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     sum->turns++;
-    sum->events += turn->events;
     sum->wall_ns += wall_ns;
     sum->cpu_ns += cpu_ns;
-    for (int purpose = 0; purpose < PURPOSES; purpose++) {
-        sum->moved[purpose].calls += turn->moved[purpose].calls;
-        sum->moved[purpose].bytes += turn->moved[purpose].bytes;
-    }
-    add(&own->read_bytes, turn->moved[READ].bytes);
+    sum->read_bytes += turn->read_bytes;
+    sum->file_write_bytes += turn->file_write_bytes;
+    add(&own->read_bytes, turn->read_bytes);
     add(&own->cpu_ns, cpu_ns);
     add(&own->wall_ns, wall_ns);
     atomic_store_explicit(&own->sequence, sequence + 2, memory_order_release);

@@ -11,10 +11,9 @@
  *   same time. The iterations' bytes read, CPU time and wall time have histograms, with buckets that also hold the sum of
  *   their values: both together show that "half of all bytes were read in iterations that read at least this much".
  *
- * An iteration's reads from sockets, writes to them, and writes to files at an offset are the calls that nginx makes for
- * connections without TLS and for its temporary files (src/os/unix/ngx_recv.c, ngx_readv_chain.c, ngx_send.c,
- * ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_files.c). OpenSSL uses read(2) and write(2), which nginx
- * also uses for files and logs: these two do not count for iterations.
+ * An iteration's reads from sockets and writes to files at an offset are the calls that nginx makes for connections
+ * without TLS and for its temporary files (src/os/unix/ngx_recv.c, ngx_readv_chain.c, ngx_files.c). OpenSSL uses read(2),
+ * which nginx also uses for files: it does not count for iterations.
  *
  * There are no locks, allocations or system calls except for the clocks. After any error here, nginx continues without a
  * record.
@@ -95,16 +94,14 @@ static struct record *own_record(void)
     return atomic_load_explicit(&record, memory_order_acquire);
 }
 
-/* Counts a call that has returned, and leaves errno as it is. */
-static void count(enum call call, bool failed, ssize_t bytes)
+/* Counts a call that has returned this, and leaves errno as it is. */
+static void count(enum call call, ssize_t result)
 {
     if (busy)
         return;
-    uint64_t moved = bytes > 0 ? (uint64_t)bytes : 0;
     struct record *own = own_record();
-    if (own == NULL)
-        return;
-    add_call(own, loops ? &turn : NULL, call, failed, moved);
+    if (own != NULL)
+        add_call(own, loops ? &turn : NULL, call, result);
 }
 
 /* Called before waiting for events. The first thread of a process that does is the one whose iterations are recorded. */
@@ -120,13 +117,13 @@ static void end_turn(void)
 }
 
 /* Called after waiting. errno is still the wait's: clock_gettime does not fail here. */
-static void begin_turn(int events)
+static void begin_turn(void)
 {
     if (!loops)
         return;
     uint64_t begun = atomic_load_explicit(&record->begun, memory_order_relaxed);
     atomic_store_explicit(&record->begun, begun + 1, memory_order_release);
-    turn = (struct counters){.events = events > 0 ? (uint64_t)events : 0};
+    turn = (struct counters){0};
     turn.wall_ns = now_ns(CLOCK_MONOTONIC);
     turn.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -135,33 +132,24 @@ EXPORTED int epoll_wait(int epoll, struct epoll_event *events, int most, int tim
 {
     end_turn();
     int result = ((int (*)(int, struct epoll_event *, int, int))find(CALL_epoll_wait))(epoll, events, most, timeout_ms);
-    count(CALL_epoll_wait, result < 0, 0);
-    begin_turn(result);
+    count(CALL_epoll_wait, result);
+    begin_turn();
     return result;
 }
 
 EXPORTED ssize_t recv(int socket, void *buffer, size_t size, int flags)
 {
     ssize_t result = ((ssize_t (*)(int, void *, size_t, int))find(CALL_recv))(socket, buffer, size, flags);
-    count(CALL_recv, result < 0, flags & MSG_PEEK ? 0 : result);
+    count(CALL_recv, result > 0 && flags & MSG_PEEK ? 0 : result);
     return result;
 }
 
-/* A function that returns -1 if it fails, and otherwise something other than a number of bytes. */
-#define COUNTED(name, parameters, arguments) \
-    EXPORTED int name parameters \
+/* A function that returns -1 if it fails. */
+#define COUNTED(type, name, parameters, arguments) \
+    EXPORTED type name parameters \
     { \
-        int result = ((int(*) parameters)find(CALL_##name)) arguments; \
-        count(CALL_##name, result < 0, 0); \
-        return result; \
-    }
-
-/* One that returns how many bytes it moved. */
-#define MOVING(name, parameters, arguments) \
-    EXPORTED ssize_t name parameters \
-    { \
-        ssize_t result = ((ssize_t(*) parameters)find(CALL_##name)) arguments; \
-        count(CALL_##name, result < 0, result); \
+        type result = ((type(*) parameters)find(CALL_##name)) arguments; \
+        count(CALL_##name, result); \
         return result; \
     }
 
@@ -172,23 +160,23 @@ EXPORTED ssize_t recv(int socket, void *buffer, size_t size, int flags)
         return name arguments; \
     }
 
-COUNTED(accept4, (int socket, struct sockaddr *address, socklen_t *size, int flags), (socket, address, size, flags))
-COUNTED(connect, (int socket, const struct sockaddr *address, socklen_t size), (socket, address, size))
-COUNTED(socket, (int domain, int type, int protocol), (domain, type, protocol))
-COUNTED(setsockopt, (int socket, int level, int option, const void *value, socklen_t size),
+COUNTED(int, accept4, (int socket, struct sockaddr *address, socklen_t *size, int flags), (socket, address, size, flags))
+COUNTED(int, connect, (int socket, const struct sockaddr *address, socklen_t size), (socket, address, size))
+COUNTED(int, socket, (int domain, int type, int protocol), (domain, type, protocol))
+COUNTED(int, setsockopt, (int socket, int level, int option, const void *value, socklen_t size),
         (socket, level, option, value, size))
-COUNTED(close, (int file), (file))
-COUNTED(unlink, (const char *path), (path))
+COUNTED(int, close, (int file), (file))
+COUNTED(int, unlink, (const char *path), (path))
 
-MOVING(send, (int socket, const void *buffer, size_t size, int flags), (socket, buffer, size, flags))
-MOVING(read, (int file, void *buffer, size_t size), (file, buffer, size))
-MOVING(write, (int file, const void *buffer, size_t size), (file, buffer, size))
-MOVING(readv, (int file, const struct iovec *parts, int size), (file, parts, size))
-MOVING(writev, (int file, const struct iovec *parts, int size), (file, parts, size))
-MOVING(pread, (int file, void *buffer, size_t size, off_t offset), (file, buffer, size, offset))
-MOVING(pwrite, (int file, const void *buffer, size_t size, off_t offset), (file, buffer, size, offset))
-MOVING(pwritev, (int file, const struct iovec *parts, int size, off_t offset), (file, parts, size, offset))
-MOVING(sendfile, (int to, int from, off_t *offset, size_t size), (to, from, offset, size))
+COUNTED(ssize_t, send, (int socket, const void *buffer, size_t size, int flags), (socket, buffer, size, flags))
+COUNTED(ssize_t, read, (int file, void *buffer, size_t size), (file, buffer, size))
+COUNTED(ssize_t, write, (int file, const void *buffer, size_t size), (file, buffer, size))
+COUNTED(ssize_t, readv, (int file, const struct iovec *parts, int size), (file, parts, size))
+COUNTED(ssize_t, writev, (int file, const struct iovec *parts, int size), (file, parts, size))
+COUNTED(ssize_t, pread, (int file, void *buffer, size_t size, off_t offset), (file, buffer, size, offset))
+COUNTED(ssize_t, pwrite, (int file, const void *buffer, size_t size, off_t offset), (file, buffer, size, offset))
+COUNTED(ssize_t, pwritev, (int file, const struct iovec *parts, int size, off_t offset), (file, parts, size, offset))
+COUNTED(ssize_t, sendfile, (int to, int from, off_t *offset, size_t size), (to, from, offset, size))
 
 ALSO_64(pread, (int file, void *buffer, size_t size, off64_t offset), (file, buffer, size, offset))
 ALSO_64(pwrite, (int file, const void *buffer, size_t size, off64_t offset), (file, buffer, size, offset))
@@ -209,7 +197,7 @@ EXPORTED int open(const char *path, int flags, ...)
 {
     MODE_OF(flags)
     int file = ((int (*)(const char *, int, ...))find(CALL_open))(path, flags, mode);
-    count(CALL_open, file < 0, 0);
+    count(CALL_open, file);
     return file;
 }
 
@@ -223,7 +211,7 @@ EXPORTED int openat(int folder_file, const char *path, int flags, ...)
 {
     MODE_OF(flags)
     int file = ((int (*)(int, const char *, int, ...))find(CALL_openat))(folder_file, path, flags, mode);
-    count(CALL_openat, file < 0, 0);
+    count(CALL_openat, file);
     return file;
 }
 

@@ -183,13 +183,12 @@ static void leave(struct thread *thread, const struct __ptrace_syscall_info *inf
     if (call == NO_CALL || process->record == NULL || (is_repeated && call != CALL_epoll_wait))
         return;
     bool loops = process->loops == thread->id;
-    uint64_t moved = info->exit.is_error || thread->only_peeks || call < CALL_recv || call > CALL_sendfile ? 0 : (uint64_t)result;
-    add_call(process->record, loops ? &process->turn : NULL, call, info->exit.is_error, moved);
+    add_call(process->record, loops ? &process->turn : NULL, call, result > 0 && thread->only_peeks ? 0 : result);
     if (call != CALL_epoll_wait || !loops)
         return;
     uint64_t begun = atomic_load_explicit(&process->record->begun, memory_order_relaxed);
     atomic_store_explicit(&process->record->begun, begun + 1, memory_order_release);
-    process->turn = (struct counters){.events = result > 0 ? (uint64_t)result : 0};
+    process->turn = (struct counters){0};
     process->turn.wall_ns = now_ns(CLOCK_MONOTONIC);
     process->turn.cpu_ns = cpu_ns(process);
 }

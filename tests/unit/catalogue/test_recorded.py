@@ -72,7 +72,7 @@ class Around:
 
     def _observer(self, _subject: str, *, part: str) -> types.SimpleNamespace:
         assert part == "witness"
-        return types.SimpleNamespace(printed=self._printed, workers=self._workers)
+        return types.SimpleNamespace(counters=self._counters, printed=self._printed, workers=self._workers)
 
     def _agent(self, role: str) -> types.SimpleNamespace:
         return types.SimpleNamespace(
@@ -96,10 +96,11 @@ class Around:
     def _printed(self, what: str) -> str:
         if what == "sockets":
             return "State Recv-Q Send-Q Local Address:Port Peer Address:Port\n\n"
-        if what == "processes":
-            return "Name:\tnginx\nPid:\t7\n"
+        return "Name:\tnginx\nPid:\t7\n"
+
+    def _counters(self) -> types.SimpleNamespace:
         self.did.append("counters")
-        return f"{NAMES}\nTcpExt: {next(self._drops)} 0\n"
+        return types.SimpleNamespace(counters=f"{NAMES}\nTcpExt: {next(self._drops)} 0\n")
 
 
 def test_the_capture_and_the_readings_of_the_counters_surround_the_load() -> None:

@@ -13,7 +13,6 @@ from tuneproof.lab.protocol.stall import FastRequest, Trial, TrialResult
 class StormSeen:
     """The result of a storm."""
 
-    started_in_ms: float  # from the first to the last connect()
     connect_ms: tuple[float, ...]  # of established ones, in ascending order, each since its own connect()
     unfinished: int  # neither established nor failed
     failed: Mapping[str, int]  # connections, by the errno's name
@@ -51,7 +50,6 @@ class Held:
     """This call's connections without a 200 in time: by the errno's name, ``closed`` (by the server, before the end of
     the headers), ``HTTP <status>`` or ``not HTTP``.
     """
-    closed_since: int  # closed by the server after their response, since the last call
     rss_bytes: int  # the client program's resident memory
 
 
@@ -66,8 +64,8 @@ class Tool:
     concurrency: int  # concurrent connections
     keep_alive: bool
     timeout_s: int  # ab: the run ends when nothing happens for this long; wrk: later responses are timeouts
-    requests: int | None = None  # only for ab
-    seconds: int | None = None  # only for wrk
+    requests: int  # only for ab
+    seconds: int  # only for wrk
     threads: int = 1  # wrk's threads; at most as many as CPUs and connections
 
 
@@ -128,7 +126,7 @@ class Loadgen(Protocol):
     def go(self, start_s: float) -> TrialResult:
         """Start the bulk downloads of the prepared trial at once, and run its window from ``start_s`` on."""
 
-    @lasts(lambda asked: (asked.seconds or 0) + asked.timeout_s)
+    @lasts(lambda asked: asked.seconds + asked.timeout_s)
     def run_tool(self, asked: Tool) -> ToolReport:
         """Run ab or wrk to its end."""
 
@@ -168,7 +166,7 @@ class Loadgen(Protocol):
 
     @lasts(lambda flows, **_: sum(flow.timeout_s for flow in flows))
     def flows(
-        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
+        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()
     ) -> tuple[tuple[Connection, ...], ...]:
         """Run flows at the same time, to their end; return the connections of each.
 

@@ -19,7 +19,6 @@ class HalfOpened:
 
     sent: int
     seconds: float  # how long sending them took
-    sources: tuple[str, ...]  # the first and the last invented address
 
 
 class Agent(Protocol):

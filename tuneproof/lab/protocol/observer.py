@@ -102,23 +102,14 @@ class Calls:
 
     made: int = 0
     failed: int = 0  # among them, including those that would have had to wait (EAGAIN)
-    moved_bytes: int = 0  # bytes read or written; 0 for calls that do neither
 
     def since(self, earlier: Self) -> Self:
         """Return what was added since an earlier reading."""
-        return type(self)(
-            made=self.made - earlier.made,
-            failed=self.failed - earlier.failed,
-            moved_bytes=self.moved_bytes - earlier.moved_bytes,
-        )
+        return type(self)(made=self.made - earlier.made, failed=self.failed - earlier.failed)
 
     def plus(self, other: Self) -> Self:
         """Return the sum of these and others."""
-        return type(self)(
-            made=self.made + other.made,
-            failed=self.failed + other.failed,
-            moved_bytes=self.moved_bytes + other.moved_bytes,
-        )
+        return type(self)(made=self.made + other.made, failed=self.failed + other.failed)
 
 
 class Observer(Protocol):
@@ -131,11 +122,7 @@ class Observer(Protocol):
         """Return a sysctl of the network namespace, such as "net.core.somaxconn"; None if the kernel has none."""
 
     def printed(self, what: str) -> str:
-        """Return what an engineer would look at.
-
-        "counters", the files that nstat(8) reads; "sockets", from ss(8); or "processes", nginx's status files
-        (proc_pid_status(5)).
-        """
+        """Return "sockets", from ss(8), or "processes", nginx's status files (proc_pid_status(5))."""
 
     def workers(self) -> WorkerTexts:
         """Read the figures of nginx's workers; it is an error if there is no nginx."""
@@ -143,8 +130,8 @@ class Observer(Protocol):
     def sockets(self, port: int) -> SocketCounts:
         """Count the sockets at a port that nginx listens on."""
 
-    def watch(self, port: int, interval_s: float = 0.05) -> None:
-        """Sample the workers' memory and the queues of a port that nginx listens on, from now until :meth:`watched`."""
+    def watch(self, port: int) -> None:
+        """Sample the workers' memory and the queues of nginx's port, every 50 ms from now until :meth:`watched`."""
 
     def watched(self) -> tuple[WatchSample, ...]:
         """End the watch; return its samples, at least one, in order of time."""

@@ -45,7 +45,6 @@ class Seen:
 
     connections: int  # accepted
     open_connections: int  # now
-    left_connections: int  # closed by the peer, by FIN or by a reset
     open_streams: int  # now
     unacknowledged_bytes: int  # written data that the peer's kernel has not received yet
     requests: tuple[str, ...]

@@ -38,7 +38,6 @@ class ProbeSamples:
     lag_ms: tuple[float, ...] = ()  # arrival of the response minus actual sending: the worker's loop lag
     wake_ms: tuple[float, ...] = ()  # from a response's arrival until the client saw it: its CPU's lateness
     missed_ticks: int = 0  # ticks that passed while a response was outstanding
-    left_out: int = 0  # probes that are left out, because they were interrupted while they were sent
 
 
 @dataclass(frozen=True, kw_only=True)

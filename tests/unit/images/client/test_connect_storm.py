@@ -27,7 +27,6 @@ def test_each_established_connection_in_a_storm_has_a_time() -> None:
     assert (len(times_ms), answer.unfinished, answer.failed) == (300, 0, {})
     assert list(times_ms) == sorted(times_ms)
     assert 0 < times_ms[0] <= times_ms[-1] < took_ms
-    assert 0 < answer.started_in_ms < took_ms
 
 
 def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:

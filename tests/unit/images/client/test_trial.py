@@ -56,7 +56,7 @@ def test_a_trial_records_everything_that_an_observation_needs() -> None:
         window = trial(server, bulk_per_worker=(2, 0), fast_rate_hz=50.0, baseline_s=0.3)
     observation = observation_of(window)
     assert [worker.worker_pid for worker in observation.workers] == [11, 12]
-    assert all(worker.probes for worker in observation.workers)
+    assert all(worker.lag_p50_ms for worker in observation.workers)
     through_loaded, through_idle = observation.bulk_bytes_per_s
     assert through_loaded > 1 << 20
     assert through_idle == 0

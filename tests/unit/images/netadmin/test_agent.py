@@ -220,7 +220,7 @@ def test_half_open_connections_come_from_a_separate_process(monkeypatch: pytest.
     def flood(address: str, *, port: int, count: int) -> HalfOpened:
         if port != 8000:
             raise OSError(f"no MAC address is known for {address}")
-        return HalfOpened(sent=count, seconds=float(os.getpid()), sources=("172.18.255.254", "172.18.255.246"))
+        return HalfOpened(sent=count, seconds=float(os.getpid()))
 
     monkeypatch.setattr(half_open, "flood", flood)
     done, failed = served(
@@ -229,6 +229,6 @@ def test_half_open_connections_come_from_a_separate_process(monkeypatch: pytest.
         Call.of(Program.half_open, "172.18.0.3", 8001, 9),
     )
     assert isinstance(done, HalfOpened)
-    assert (done.sent, done.sources) == (9, ("172.18.255.254", "172.18.255.246"))
+    assert done.sent == 9
     assert done.seconds != os.getpid()
     assert failed == "no MAC address is known for 172.18.0.3"

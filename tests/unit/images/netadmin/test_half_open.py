@@ -82,12 +82,6 @@ def test_sources_alternate_and_every_syn_has_its_own_port() -> None:
     assert len({port for _, port in found}) == 5
 
 
-@pytest.mark.parametrize("count", [-1, 0, 64513])
-def test_a_count_below_one_or_above_the_number_of_ports_is_rejected(count: int) -> None:
-    with pytest.raises(ValueError, match=f"cannot send {count} SYNs: 1 to 64512 are possible"):
-        frames(["172.18.255.254"], count=count)
-
-
 def test_the_subnet_is_the_interfaces_own() -> None:
     assert str(interface_network("lo")) == "127.0.0.1/8"
     with pytest.raises(OSError, match="none-such has no IPv4 address"):
@@ -132,7 +126,7 @@ def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch
 
 
 def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report contains their number, the time, and the first and the last source. Each source sends a SYN."""
+    """The report contains their number and the time. Each source sends a SYN."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)
@@ -140,8 +134,9 @@ def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(half_open, "_send", lambda _, sent: link.sent.extend(sent))
     monkeypatch.setattr(half_open, "open_link", socket.socket)
     few = flood("172.18.0.3", port=8000, count=3)
-    assert (few.sent, few.sources) == (3, ("172.18.255.254", "172.18.255.252"))
+    assert few.sent == 3
     assert few.seconds >= 0
     assert [Ether(frame)[IP].src[-3:] for frame in link.sent] == ["254", "253", "252"]
     many = flood("172.18.0.3", port=8000, count=100)
-    assert (many.sent, many.sources) == (100, ("172.18.255.254", "172.18.255.191"))
+    assert many.sent == 100
+    assert len({Ether(frame)[IP].src for frame in link.sent}) == half_open.MOST_SOURCES

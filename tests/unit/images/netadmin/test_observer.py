@@ -46,12 +46,9 @@ def test_a_missing_nginx_and_a_missing_record_are_errors(proc: Proc) -> None:
     assert refused(observer.calls) == "RecordError: process 9 keeps no record"
 
 
-def test_counters_sockets_and_processes_are_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text of counters and processes is that of the kernel's files. Sockets are printed by ss."""
+def test_sockets_and_processes_are_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of processes is that of the kernel's files. Sockets are printed by ss."""
     proc.add_nginx()
-    (proc.folder / "net").mkdir(exist_ok=True)
-    for name in ("netstat", "snmp"):
-        (proc.folder / "net" / name).write_text(f"{name}\n", encoding="ascii")
     ran: list[list[str]] = []
 
     def run(command: list[str], **_options: object) -> types.SimpleNamespace:
@@ -60,7 +57,6 @@ def test_counters_sockets_and_processes_are_returned_as_text(proc: Proc, monkeyp
 
     monkeypatch.setattr(observer_module, "subprocess", types.SimpleNamespace(run=run))
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert remote(observer).printed("counters") == "netstat\nsnmp\n"
     assert remote(observer).printed("sockets") == "State\n"
     assert ran == [["ss", "-ntmiao"]]
     assert remote(observer).printed("processes").count("VmRSS:") == 3

@@ -5,7 +5,6 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
 import pytest
 
@@ -15,8 +14,11 @@ from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, P
 from tests.support.joined import refused
 from tuneproof.lab.protocol.observer import WatchSample
 
-# The interval is so long that only the first sample is taken.
-LONG: Final = (PORT, 60.0)
+
+@pytest.fixture
+def one_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sample so rarely that only the first sample is taken."""
+    monkeypatch.setattr(observer_module, "_SAMPLE_EVERY_S", 60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
@@ -25,7 +27,7 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
     before_s = time.monotonic()
-    remote(observer).watch(PORT, 0.001)
+    remote(observer).watch(PORT)
     # Each sample queries both address families.
     while len(diag.asked) < 2 * 3 and time.monotonic() < before_s + 30:
         time.sleep(0.001)
@@ -36,17 +38,16 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     assert before_s <= times_s[0]
     assert times_s[-1] <= time.monotonic()
     assert all((sample.rss_bytes, sample.queued) == ((STATM_RSS_BYTES,) * 2, 3) for sample in samples)
-    remote(observer).watch(9000, 60.0)
-    (sample,) = remote(observer).watched()
-    assert sample.queued == 0
+    remote(observer).watch(9000)
+    assert remote(observer).watched()[0].queued == 0
 
 
-def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
+def watch_of(sample: Callable[[], WatchSample]) -> Watch:
     @contextmanager
     def sampling() -> Iterator[Callable[[], WatchSample]]:
         yield sample
 
-    return Watch(sampling, interval_s=interval_s)
+    return Watch(sampling)
 
 
 class FakeTime:
@@ -94,36 +95,29 @@ def test_a_watch_keeps_its_schedule(
         fake.now_s += next(durations)
         return WatchSample(at_s=at_s, rss_bytes=(), queued=0)
 
-    samples = watch_of(sample, interval_s=0.05).end()
+    samples = watch_of(sample).end()
     assert [sample.at_s for sample in samples] == pytest.approx(times_s)
 
 
+@pytest.mark.usefixtures("one_sample")
 def test_only_one_watch_runs_at_a_time(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(remote(observer).watched) == "no watch was started"
-    remote(observer).watch(*LONG)
-    assert refused(remote(observer).watch, *LONG) == "a watch runs already"
+    remote(observer).watch(PORT)
+    assert refused(remote(observer).watch, PORT) == "a watch runs already"
     # The first sample is taken at once, and the end does not wait for the next one.
     assert len(remote(observer).watched()) == 1
     assert refused(remote(observer).watched) == "no watch was started"
 
 
-@pytest.mark.parametrize("interval_s", [0.0, -0.05])
-def test_a_watch_without_a_positive_interval_is_rejected(interval_s: float, proc: Proc) -> None:
-    """A watch without pauses would take nginx's CPU time."""
-    observer = Observer(FakeDiag().open, proc=proc.folder)
-    error = refused(remote(observer).watch, PORT, interval_s)
-    assert error == f"{interval_s} s is not a valid time between two samples"
-    assert refused(remote(observer).watched) == "no watch was started"
-
-
+@pytest.mark.usefixtures("one_sample")
 def test_a_failed_watch_is_reported_at_its_end(proc: Proc) -> None:
     """Otherwise, incomplete samples would count as complete. The next watch is not affected."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)
-    remote(observer).watch(*LONG)
+    remote(observer).watch(PORT)
     assert refused(remote(observer).watched) == "the watch ended early: OSError: no buffer space"
     diag.error = None
-    remote(observer).watch(*LONG)
+    remote(observer).watch(PORT)
     assert len(remote(observer).watched()) == 1

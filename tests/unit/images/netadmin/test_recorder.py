@@ -26,22 +26,21 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     """The result contains the counters by name, and the non-empty buckets of the histograms."""
     counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
-    calls = {"accept4": (5, 2, 0), "read": (3, 0, 900)}
-    record = canned_turns.content(7, begun=5, sequence=4, counters=counted, histograms=histograms, calls=calls)
+    calls = {"accept4": (5, 2), "read": (3, 0)}
+    record = canned_turns.content(begun=5, sequence=4, counters=counted, histograms=histograms, calls=calls)
     canned_turns.write(tmp_path, 7, record)
     reader = Reader(7, proc=tmp_path)
     read = reader.read()
     reader.close()
     assert (read.begun, read.counters, read.histograms) == (5, counted, histograms)
-    assert read.calls == {"accept4": Calls(made=5, failed=2), "read": Calls(made=3, moved_bytes=900)}
+    assert read.calls == {"accept4": Calls(made=5, failed=2), "read": Calls(made=3)}
 
 
 def test_the_difference_of_two_readings_contains_the_increments(tmp_path: Path) -> None:
     first = canned_turns.content(
-        7, begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
+        begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
     )
     second = canned_turns.content(
-        7,
         begun=9,
         counters={"turns": 8, "read_bytes": 25},
         histograms={"read_bytes": {0: (5, 0), 8: (2, 16), 9: (1, 9)}},
@@ -59,24 +58,10 @@ def test_the_difference_of_two_readings_contains_the_increments(tmp_path: Path) 
     assert worker.histograms == Histograms(read_bytes=(Bucket(0, 4, 0), Bucket(9, 1, 9)))
 
 
-@pytest.mark.parametrize(
-    ("record", "error"),
-    [
-        (canned_turns.content(7, magic=b"TPFOLKS\0"), "another format"),
-        (canned_turns.content(7, version=2), "another format"),
-        (canned_turns.content(7, buckets=319), "another format"),
-        (canned_turns.content(7)[:-1], "is 15503 bytes long instead of 15504"),
-        (canned_turns.content(7, calls={"read": (1, 0, 0)}, calls_counted=2), "is 15552 bytes long instead of 15600"),
-        (b"", "is 0 bytes long"),
-        (canned_turns.content(8), "another process that has ended"),
-        (canned_turns.content(7, created_ns=canned_turns.STARTED_NS - 1), "another process that has ended"),
-    ],
-    ids=["magic", "version", "buckets", "short", "fewer calls", "empty", "pid", "older than its process"],
-)
-def test_a_file_without_a_record_of_this_process_is_reported(record: bytes, error: str, tmp_path: Path) -> None:
-    canned_turns.write(tmp_path, 7, record)
+def test_the_record_of_an_earlier_process_with_the_same_id_is_reported(tmp_path: Path) -> None:
+    canned_turns.write(tmp_path, 7, canned_turns.content(created_ns=canned_turns.STARTED_NS - 1))
     open_files = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(RecordError, match=error):
+    with pytest.raises(RecordError, match="another process that has ended"):
         Reader(7, proc=tmp_path)
     assert len(list(Path("/proc/self/fd").iterdir())) == open_files
 
@@ -85,16 +70,16 @@ def test_a_process_that_has_ended_or_has_no_record_is_reported(tmp_path: Path) -
     """Neither counts as an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
-    canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
+    canned_turns.write(tmp_path, 7, canned_turns.content()).unlink()
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
 
 
 def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
     """A worker without a record must not count as an idle worker."""
-    for pid, row in ((7, (3, 1, 900)), (8, (4, 0, 100))):
-        canned_turns.write(tmp_path, pid, canned_turns.content(pid, calls={"read": row}))
-    assert recorder.calls_of([7, 8], proc=tmp_path) == {"read": Calls(made=7, failed=1, moved_bytes=1000)}
+    for pid, row in ((7, (3, 1)), (8, (4, 0))):
+        canned_turns.write(tmp_path, pid, canned_turns.content(calls={"read": row}))
+    assert recorder.calls_of([7, 8], proc=tmp_path) == {"read": Calls(made=7, failed=1)}
     with pytest.raises(RecordError, match="process 9 keeps no record"):
         recorder.calls_of([7, 9], proc=tmp_path)
 
@@ -104,7 +89,7 @@ def test_an_iteration_that_is_added_during_the_copy_is_read_completely(
 ) -> None:
     """The order in which a copy reads its words is undefined: it may read the sequence number after the counters."""
     before, after = (
-        canned_turns.content(7, sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
+        canned_turns.content(sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
         for turns_over in (1, 2)
     )
     path = canned_turns.write(tmp_path, 7, before)
@@ -126,14 +111,14 @@ def test_an_iteration_that_is_added_during_the_copy_is_read_completely(
 
 
 def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path) -> None:
-    path = canned_turns.write(tmp_path, 7, canned_turns.content(7, sequence=1))
+    path = canned_turns.write(tmp_path, 7, canned_turns.content(sequence=1))
     reader = Reader(7, proc=tmp_path)
-    whole = canned_turns.content(7, sequence=2, counters={"turns": 1})
+    whole = canned_turns.content(sequence=2, counters={"turns": 1})
     writing = threading.Timer(0.05, _overwrite, args=(path, whole))
     writing.start()
     assert reader.read().counters["turns"] == 1
     writing.join()
-    _overwrite(path, canned_turns.content(7, sequence=3))
+    _overwrite(path, canned_turns.content(sequence=3))
     with pytest.raises(RecordError, match="is being written all the time"):
         reader.read()
     reader.close()
@@ -141,8 +126,8 @@ def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path) -> Non
 
 def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(tmp_path: Path) -> None:
     """The reader waits for the end of this iteration."""
-    path = canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
-    ended = canned_turns.content(7, begun=3, counters={"turns": 2, "read_bytes": 100})
+    path = canned_turns.write(tmp_path, 7, canned_turns.content(begun=2, counters={"turns": 1}))
+    ended = canned_turns.content(begun=3, counters={"turns": 2, "read_bytes": 100})
     ending = threading.Timer(0.4, _overwrite, args=(path, ended))
     ending.start()
     now_s = time.monotonic()
@@ -150,14 +135,12 @@ def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(tmp_path: Pat
     ending.join()
     (worker,) = answer.workers
     assert (worker.pid, worker.turns, worker.read_bytes, worker.unfinished) == (7, 1, 100, False)
-    assert answer.start_s >= now_s + 0.05
-    assert answer.end_s >= now_s + 0.1
 
 
 def test_an_endless_iteration_is_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait for its end is limited."""
     monkeypatch.setattr(recorder, "LONGEST_TURN_S", 0.05)
-    canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
+    canned_turns.write(tmp_path, 7, canned_turns.content(begun=2, counters={"turns": 1}))
     (worker,) = recorder.turns_over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
     assert (worker.turns, worker.unfinished) == (0, True)
 
@@ -166,7 +149,7 @@ def test_the_observer_returns_the_iterations_of_every_worker(proc: Proc) -> None
     """Workers are the processes with a worker's title."""
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
-        canned_turns.write(proc.folder, pid, canned_turns.content(pid))
+        canned_turns.write(proc.folder, pid, canned_turns.content())
     answer = remote(Observer(FakeDiag().open, proc=proc.folder)).turns(*AT_ONCE)
     assert [(worker.pid, worker.turns) for worker in answer.workers] == [(9, 0), (12, 0)]
 
@@ -175,7 +158,7 @@ def test_a_missing_worker_or_a_change_of_workers_is_an_error(proc: Proc, monkeyp
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(remote(observer).turns, *AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")
-    canned_turns.write(proc.folder, 9, canned_turns.content(9))
+    canned_turns.write(proc.folder, 9, canned_turns.content())
     monkeypatch.setattr(
         recorder, "_sleep_until", lambda _: (proc.folder / "9/cmdline").write_text("", encoding="ascii")
     )

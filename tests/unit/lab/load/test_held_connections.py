@@ -17,7 +17,7 @@ OLD = (worker(11), worker(12))
 def held(count: int, **failed: int) -> Held:
     """Return the client's report after a step; an underscore in a reason stands for a space."""
     reasons = {reason.replace("_", " "): number for reason, number in failed.items()}
-    return Held(held=count, failed=reasons, closed_since=0, rss_bytes=9 * MIB)
+    return Held(held=count, failed=reasons, rss_bytes=9 * MIB)
 
 
 def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:

@@ -146,7 +146,7 @@ class Recorder:
         if self._error:
             raise CannotDoError(self._error)
         workers = (canned_turns.worker(11, read=[(67, 2, 3000)]), canned_turns.worker(12))
-        return Turns(workers=workers, start_s=start_s, end_s=end_s)
+        return Turns(workers=workers)
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])

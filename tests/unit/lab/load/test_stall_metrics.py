@@ -35,7 +35,7 @@ def test_loop_iterations_are_reported_per_worker_as_medians_over_trials() -> Non
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):
         workers = (canned_turns.worker(11, read=[(67, 1, read_bytes)]), canned_turns.worker(12))
-        turns = Turns(workers=workers, start_s=1.0, end_s=2.0)
+        turns = Turns(workers=workers)
         trials.append(observed(replace(stall_record(), turns=turns)))
     metrics = arm_metrics(trials)
     assert (metrics["worker1_turn_bytes_p50"], metrics["worker1_turns"]) == (1200, 1)

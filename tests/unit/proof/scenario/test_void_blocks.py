@@ -48,7 +48,7 @@ def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding)
         (lambda: SPOILT, "2 bulk downloads ended before the window did", 6),
         (failing(LOST), LOST.what, 5),
         (failing(RESTLESS), RESTLESS.what, 5),
-        (lambda: replace(stalled("", 2), turns=Turns(workers=(), start_s=0.0, end_s=0.0)), None, 5),
+        (lambda: replace(stalled("", 2), turns=Turns(workers=())), None, 5),
     ],
     ids=["not-loaded", "link", "restless", "no-loop-iterations"],
 )
