@@ -116,7 +116,7 @@ def _audit(options: argparse.Namespace) -> int:
     else:
         _show_as(options.format, audited, found, has_baseline=known is not None)
     if options.patch:
-        _write_patch(audited, options.patch)
+        write_patch(options.patch, audited.whole_patch(), audited)
     if options.write_baseline:
         write_text(options.write_baseline, baseline_text(found), inputs=audited.facts.configuration.texts)
         say(f"{count(len(found), 'finding')} written to {options.write_baseline}")
@@ -138,8 +138,8 @@ def _show_as(form: str, audited: Audit, found: Sequence[Finding], *, has_baselin
             show(line, styled=True)
 
 
-def _write_patch(audited: Audit, file: Path) -> None:
-    patch = audited.whole_patch()
+def write_patch(file: Path, patch: str, audited: Audit) -> None:
+    """Write a patch for the audited files, and print the command that applies it. BadInputError: It cannot be written."""
     if not patch:
         say("nothing to patch")
         return

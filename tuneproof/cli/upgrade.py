@@ -13,11 +13,11 @@ from typing import Any, Final
 from tuneproof.audit.render import render_upgrade
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
+from tuneproof.cli.audit import write_patch
 from tuneproof.cli.budget import bounded
-from tuneproof.cli.output import in_users_folder, say, show, show_json
+from tuneproof.cli.output import in_users_folder, show, show_json
 from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError, CannotRunHereError
-from tuneproof.user_files import write_text
 
 REFUSED = 1
 BROKEN = 2
@@ -102,10 +102,7 @@ def _print(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any]
     else:
         show(render_upgrade(found, width=shutil.get_terminal_size().columns))
     if options.patch:
-        patch = found.patch(defaults=False)
-        if patch:
-            write_text(options.patch, patch, inputs=found.before.facts.configuration.texts)
-        say(f"written to {options.patch}" if patch else "nothing to patch")
+        write_patch(options.patch, found.patch(defaults=False), found.before)
     if found.before.facts.configuration.is_broken and found.after.facts.configuration.is_broken:
         return BROKEN
     return REFUSED if found.is_refused else 0

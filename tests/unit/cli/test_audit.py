@@ -272,6 +272,13 @@ def test_a_patch_for_a_file_in_a_parent_folder_is_applied_by_the_printed_command
     assert "backlog=4096" in (folder / "site.conf").read_text(encoding="utf-8")
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_the_patch_for_an_upgrade_is_applied_by_the_printed_command(lab: Lab, folder: Path) -> None:
+    ended = lab("upgrade", "--from", "1.18", "--to", "1.30", "--patch", "all.patch", "my deploy")
+    subprocess.run(shlex.split(ended.err.removeprefix("lab: to apply it: ")), check=True)
+    assert (folder / "my deploy/conf.d/site.conf").read_text(encoding="utf-8") != SITE
+
+
 def test_a_patch_for_standard_input_is_applied_by_the_printed_command(
     lab: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
