@@ -139,7 +139,10 @@ def _show_as(form: str, audited: Audit, found: Sequence[Finding], *, has_baselin
 
 
 def write_patch(file: Path, patch: str, audited: Audit) -> None:
-    """Write a patch for the audited files, and print the command that applies it. BadInputError: It cannot be written."""
+    """Write a patch for the audited files, and print the command that applies it.
+
+    BadInputError: It cannot be written.
+    """
     if not patch:
         say("nothing to patch")
         return
