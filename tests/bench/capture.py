@@ -101,11 +101,7 @@ class _Traffic:
 # A capture keeps at least the newest 32 MiB, about 300 000 packets of this length.
 _TRAFFIC: Final = (
     _Traffic(
-        name="short-connections",
-        backend=Backend(name="static", kind=STATIC),
-        path="/",
-        requests=12_000,
-        concurrency=32,
+        name="short-connections", backend=Backend(name="static", kind=STATIC), path="/", requests=12_000, concurrency=32
     ),
     _Traffic(name="downloads", backend=Backend(name="files", kind=FILES), path=SMALL_PATH, requests=60, concurrency=4),
 )

@@ -35,7 +35,7 @@ def measure_turns() -> Iterator[str]:
         for _ in range(PAIRS):
             plain_ns.append(_iteration_ns(program, {}))
             recorded_ns.append(
-                _iteration_ns(program, {"LD_PRELOAD": str(library), "TUNEPROOF_RECORDER_FOLDER": folder}),
+                _iteration_ns(program, {"LD_PRELOAD": str(library), "TUNEPROOF_RECORDER_FOLDER": folder})
             )
     yield f"one iteration, unrecorded: {_summary(plain_ns)}"
     yield f"one iteration, recorded: {_summary(recorded_ns)}"

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from tuneproof.catalogue.differential_diagnosis import (
-    SCENARIO,
-)
+from tuneproof.catalogue.differential_diagnosis import SCENARIO
 from tuneproof.catalogue.recorded import RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.proof.inference.effects import Tally

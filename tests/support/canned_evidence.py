@@ -58,11 +58,7 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
 
 def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
     """Return the fields of a service to which clients sent SYNs again after a second."""
-    return {
-        "syn_retransmitted_flows": count,
-        "syn_retransmission_delay_s": spread(1.02, count=count),
-        **values,
-    }
+    return {"syn_retransmitted_flows": count, "syn_retransmission_delay_s": spread(1.02, count=count), **values}
 
 
 def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:

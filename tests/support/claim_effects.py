@@ -231,10 +231,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "listen_queue/overflows_and_drops_rise_together": (
         [per_arm(STORM, listen_drops=(drops,)) for drops in (500, 520, 480)],
-        [
-            *(per_arm(STORM, listen_drops=(drops,)) for drops in (530, 470, 1, 0)),
-            per_arm(STORM, listen_overflows=(0,)),
-        ],
+        [*(per_arm(STORM, listen_drops=(drops,)) for drops in (530, 470, 1, 0)), per_arm(STORM, listen_overflows=(0,))],
     ),
     "listen_queue_half_open/half_open_drops_without_overflows": (
         [per_arm(HALF_OPEN, dropped_share=(0.51,))],

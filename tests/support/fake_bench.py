@@ -50,11 +50,7 @@ class FakeBench:
     """
 
     def __init__(
-        self,
-        canned: Canned,
-        *,
-        links: Any = None,
-        files: Callable[[int], Mapping[str, bytes]] = lambda _: _NO_FILES,
+        self, canned: Canned, *, links: Any = None, files: Callable[[int], Mapping[str, bytes]] = lambda _: _NO_FILES
     ) -> None:
         self._canned = canned
         self._files = files

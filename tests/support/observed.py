@@ -17,11 +17,6 @@ IO = "rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 8192\ncancelled_write_byte
 
 
 def texts(
-    pid: int,
-    *,
-    title: str = "nginx: worker process",
-    status: str = STATUS,
-    schedstat: str = SCHEDSTAT,
-    io: str = IO,
+    pid: int, *, title: str = "nginx: worker process", status: str = STATUS, schedstat: str = SCHEDSTAT, io: str = IO
 ) -> ProcessTexts:
     return ProcessTexts(pid=pid, title=title, status=status.format(pid=pid), schedstat=schedstat, io=io)

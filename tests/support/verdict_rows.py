@@ -6,17 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_evidence import (
-    capture,
-    listening,
-    log,
-    lossy,
-    repeated_syns,
-    seen,
-    service,
-    spread,
-    table,
-)
+from tests.support.canned_evidence import capture, listening, log, lossy, repeated_syns, seen, service, spread, table
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict
 from tuneproof.explain.parse.capture.records import Side

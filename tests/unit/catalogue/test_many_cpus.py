@@ -67,9 +67,7 @@ def test_a_claim_can_hold_and_can_be_refuted(declared: Claim[HttpObservation]) -
     """Contention costs the first arm CPU time; more workers give it more requests. Equal arms refute a claim."""
     usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
     strong = replace(
-        usual,
-        requests_per_s=2 * usual.requests_per_s,
-        worker_cpu_us_per_request=2 * usual.worker_cpu_us_per_request,
+        usual, requests_per_s=2 * usual.requests_per_s, worker_cpu_us_per_request=2 * usual.worker_cpu_us_per_request
     )
     first, second = declared.arms
     assert declared.effect({first: strong, second: usual}) == pytest.approx(2.0)

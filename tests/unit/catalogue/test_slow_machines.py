@@ -138,9 +138,7 @@ def test_a_download_that_is_half_done_before_others_begin_shows_nothing_about_a_
             assert request_limits_scripts.slow_downloads(machine) == {"ended_share": 0}
 
 
-def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's time for sending and receiving does not matter."""
     path = f"/wait/{proxy_cache.ANSWER_MS}"
     own, waited = ({"uri": path, "upstream": upstream, "took_s": "0.5"} for upstream in ("10.0.0.2:8000", ""))

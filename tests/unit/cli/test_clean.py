@@ -43,10 +43,7 @@ def test_clean_reports_what_was_removed_and_what_was_not(cleaned: Cleaned) -> No
     assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
     assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (
         1,
-        [
-            "removed: 3 containers, 0 networks, 0 volumes, 0 images",
-            "not removed: network lab has active endpoints",
-        ],
+        ["removed: 3 containers, 0 networks, 0 volumes, 0 images", "not removed: network lab has active endpoints"],
     )
 
 

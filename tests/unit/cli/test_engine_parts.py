@@ -43,11 +43,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 
 
 PLAN = Plan(
-    arguments=("-k", "stall"),
-    is_strict=False,
-    seed=7,
-    folder=Path("parts"),
-    environments={"a": {"ENGINE": "a"}},
+    arguments=("-k", "stall"), is_strict=False, seed=7, folder=Path("parts"), environments={"a": {"ENGINE": "a"}}
 )
 
 

@@ -77,9 +77,7 @@ def test_the_usage_needs_only_the_standard_library() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_command_gets_its_arguments_unchanged_and_decides_the_status(
-    command: Callable[[Command], None],
-) -> None:
+def test_a_command_gets_its_arguments_unchanged_and_decides_the_status(command: Callable[[Command], None]) -> None:
     seen: list[Sequence[str]] = []
 
     def remember(arguments: Sequence[str]) -> int:
@@ -92,14 +90,10 @@ def test_a_command_gets_its_arguments_unchanged_and_decides_the_status(
 
 
 @pytest.mark.parametrize(
-    ("error", "status"),
-    [(TuneproofError, 1), (LabError, 1), (BadInputError, 2), (CannotRunHereError, 3)],
+    ("error", "status"), [(TuneproofError, 1), (LabError, 1), (BadInputError, 2), (CannotRunHereError, 3)]
 )
 def test_an_expected_failure_is_one_message_with_its_status(
-    error: type[TuneproofError],
-    status: int,
-    command: Callable[[Command], None],
-    capsys: pytest.CaptureFixture[str],
+    error: type[TuneproofError], status: int, command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: Sequence[str]) -> int:
         raise error("it broke", where="there", remedy="mend it")
@@ -174,10 +168,6 @@ sys.exit(installed())
 def test_ctrl_c_while_a_command_is_loaded_shows_no_traceback(module: str, status: int, message: str) -> None:
     """Before the command line is read, the signal's default action ends the process."""
     ended = subprocess.run(
-        [sys.executable, "-c", _INTERRUPTS_AN_IMPORT, module],
-        cwd=CHECKOUT,
-        check=False,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", _INTERRUPTS_AN_IMPORT, module], cwd=CHECKOUT, check=False, capture_output=True, text=True
     )
     assert (ended.returncode, ended.stderr.strip().rpartition(": ")[2]) == (status, message)

@@ -104,9 +104,7 @@ def test_differences_come_after_the_report_on_the_files(
     assert (results.seed, results.finished) == (7, True)
     document = json.loads(lab(*words, "--json").out)
     assert document["starts"] is True
-    assert document["proof"]["differences"] == [
-        {"at": "http://a/", "what": "status", "before": "200", "after": "400"},
-    ]
+    assert document["proof"]["differences"] == [{"at": "http://a/", "what": "status", "before": "200", "after": "400"}]
 
 
 def test_a_result_without_differences_names_the_number_of_comparisons(

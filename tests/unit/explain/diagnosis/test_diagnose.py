@@ -49,12 +49,7 @@ def test_each_kind_of_healthy_evidence_alone_shows_no_cause(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        grown()[:1],
-        table(*[established(retransmits=(0, 5))] * 100),
-    ],
-    ids=["one reading", "retransmissions"],
+    "given", [grown()[:1], table(*[established(retransmits=(0, 5))] * 100)], ids=["one reading", "retransmissions"]
 )
 def test_too_little_evidence_is_not_healthy(given: object) -> None:
     diagnosis = diagnose(seen(given))

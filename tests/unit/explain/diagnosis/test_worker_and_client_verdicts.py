@@ -241,12 +241,7 @@ CASES: Final[Rows] = {
             legs(matched=0),
         ),
         # The log's time includes a TLS handshake with a busy backend.
-        row(
-            "fast in a capture, with TLS",
-            POSSIBLE,
-            LATE_LOG,
-            legs(back={"tls_flows": 200}, matched=0),
-        ),
+        row("fast in a capture, with TLS", POSSIBLE, LATE_LOG, legs(back={"tls_flows": 200}, matched=0)),
         row(
             "late in a capture",
             POSSIBLE,

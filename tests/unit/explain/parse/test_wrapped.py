@@ -144,8 +144,7 @@ _PIECES: Final = (
 
 
 @pytest.mark.parametrize(
-    ("read", "piece"),
-    [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")],
+    ("read", "piece"), [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")]
 )
 def test_a_hostile_line_takes_linear_time(read: Callable[[str], object], piece: str) -> None:
     """A line of eight times the length must not take 64 times as long."""

@@ -26,12 +26,7 @@ class _Bench:
         self.progress.append(progress)
         arm, block = progress.arm, progress.block
         self.asked.append((arm, block))
-        return Trial(
-            arm=arm,
-            block=block,
-            observation=self.level(arm, block),
-            void_reasons=self.void(arm, block),
-        )
+        return Trial(arm=arm, block=block, observation=self.level(arm, block), void_reasons=self.void(arm, block))
 
     def experiment(self, *questions: Question[float], looks: tuple[int, ...] = (6, 9)) -> Experiment[float]:
         return Experiment(run_trial=self.run_trial, questions=questions, looks=looks, seed=_SEED)

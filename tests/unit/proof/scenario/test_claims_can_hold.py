@@ -9,17 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.canned_observations import (
-    HTTP,
-    STALL,
-    STORM,
-    Block,
-    by_arm,
-    per_arm,
-    reads,
-    takes,
-    verdict_on,
-)
+from tests.support.canned_observations import HTTP, STALL, STORM, Block, by_arm, per_arm, reads, takes, verdict_on
 from tests.support.claim_effects import TABLE
 from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, FAILURES, STREET, claim_of
 from tuneproof.lab.load.base import Observation

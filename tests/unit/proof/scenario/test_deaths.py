@@ -54,11 +54,7 @@ def test_death_at_the_scenarios_own_limit_is_an_outcome(asked: Arm[Any]) -> None
 
 @pytest.mark.parametrize(
     ("asked", "out_of_memory"),
-    [
-        (KILLED, False),
-        (DEFAULTS, True),
-        (replace(arm("loaded"), subject=replace(SUBJECT, memory_bytes=1 << 20)), True),
-    ],
+    [(KILLED, False), (DEFAULTS, True), (replace(arm("loaded"), subject=replace(SUBJECT, memory_bytes=1 << 20)), True)],
     ids=["of something else", "without a limit", "a load without this outcome"],
 )
 def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bool) -> None:

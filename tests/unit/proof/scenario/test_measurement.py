@@ -10,16 +10,7 @@ import pytest
 
 from tests.support import fake_bench
 from tests.support.canned_trials import stall_record
-from tests.support.fake_bench import (
-    SPOILT,
-    TRIAL_SECONDS,
-    Canned,
-    Deciding,
-    FakeBench,
-    calm,
-    claim,
-    stalled,
-)
+from tests.support.fake_bench import SPOILT, TRIAL_SECONDS, Canned, Deciding, FakeBench, calm, claim, stalled
 from tests.support.written_results import LINK
 from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord

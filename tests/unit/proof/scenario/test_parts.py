@@ -132,9 +132,7 @@ SHARED = Subject(
     sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
 )
 SUBJECT = Subject(
-    name="small",
-    config=SubjectConfig(upstream="backend:8000"),
-    sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
+    name="small", config=SubjectConfig(upstream="backend:8000"), sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"}
 )
 
 

@@ -8,10 +8,7 @@ import pytest
 from tests.support.canned_observations import STALL
 from tests.support.canned_trials import observed, stall_record
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
-from tuneproof.catalogue.reuseport_stall_effects import (
-    fed_to_loaded,
-    slow,
-)
+from tuneproof.catalogue.reuseport_stall_effects import fed_to_loaded, slow
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.preconditions import PreconditionError

@@ -62,11 +62,7 @@ def test_a_failed_start_is_tried_once_more(error: TuneproofError) -> None:
 
 @pytest.mark.parametrize(
     ("errors", "starts"),
-    [
-        ((REFUSED, REFUSED), 2),
-        ((OwnNginxError("emerg"),), 1),
-        ((CannotRunHereError("one CPU"),), 1),
-    ],
+    [((REFUSED, REFUSED), 2), ((OwnNginxError("emerg"),), 1), ((CannotRunHereError("one CPU"),), 1)],
     ids=["twice", "own nginx", "host"],
 )
 def test_errors_that_a_new_lab_cannot_fix_are_raised(errors: tuple[TuneproofError, ...], starts: int) -> None:

@@ -219,11 +219,7 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
         ([a_line(status="408", bytes="0", rt="60.000"), a_line(rt="0.010")], "request_time_s", [0.01]),
         ([a_line(status="502", rt="0.002"), a_line(rt="9.000")], "bad_gateway_s", [0.002]),
         # Nginx reads a body before it connects to the upstream, so the client may have sent it slowly.
-        (
-            [a_line(request=f"{method} / HTTP/1.1", **SLOW) for method in ("POST", "GET")],
-            "client_time_s",
-            [7.9],
-        ),
+        ([a_line(request=f"{method} / HTTP/1.1", **SLOW) for method in ("POST", "GET")], "client_time_s", [7.9]),
         # A response that fits into the send buffer does not wait for the client; limit_req may have delayed it.
         ([a_line(bytes=size, **SLOW) for size in ("16384", "16385", "-")], "client_time_s", [7.9, 7.9]),
         # Time that the client takes to send or to read does not count as the upstream's.

@@ -277,8 +277,7 @@ def test_a_header_is_read_if_it_extends_to_the_window() -> None:
 
 @QUICK
 @given(
-    st.lists(st.tuples(st.integers(14, len(FRAME) - 1), st.integers(0, 255)), max_size=3),
-    st.integers(14, len(FRAME)),
+    st.lists(st.tuples(st.integers(14, len(FRAME) - 1), st.integers(0, 255)), max_size=3), st.integers(14, len(FRAME))
 )
 def test_both_ways_of_decoding_give_the_same_result(spoils: list[tuple[int, int]], cut_to: int) -> None:
     """Plain packets are decoded in one step; behind an address family, the same packet is decoded header by header."""

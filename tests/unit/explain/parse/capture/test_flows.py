@@ -216,10 +216,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             },
         ),
         # This capture begins after the handshake.
-        (
-            (server(DATA), client(), server(DATA)),
-            {"handshake": "not seen", "client.port": 40000, "anomalies": NONE},
-        ),
+        ((server(DATA), client(), server(DATA)), {"handshake": "not seen", "client.port": 40000, "anomalies": NONE}),
         # A probe for a closed window is not data.
         ((OPEN, client(window=0), server(b"x", seq=500_001)), {"from_server.data_segments": 0}),
         # Wireshark calls a copy within 1 ms a retransmission; here it is marked, too.

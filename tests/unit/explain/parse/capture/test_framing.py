@@ -113,8 +113,7 @@ def test_a_truncated_pcap_gives_its_whole_packets_and_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"\xd4", b"\xd4\xc3\xb2\xa1", b"\x0a\x0d", b"tcpdump: no such device", b"\x1f\x8b", b"\x1f\x8bgz"],
+    "content", [b"", b"\xd4", b"\xd4\xc3\xb2\xa1", b"\x0a\x0d", b"tcpdump: no such device", b"\x1f\x8b", b"\x1f\x8bgz"]
 )
 def test_files_other_than_captures_are_rejected(content: bytes) -> None:
     """An empty file, the start of a header and plain text are not captures with zero packets."""
@@ -297,12 +296,7 @@ DATA = st.binary(max_size=100)
 
 
 @QUICK
-@given(
-    st.lists(DATA, max_size=10),
-    st.sampled_from("<>"),
-    st.sampled_from([1, 1000]),
-    st.integers(1, 65535),
-)
+@given(st.lists(DATA, max_size=10), st.sampled_from("<>"), st.sampled_from([1, 1000]), st.integers(1, 65535))
 def test_a_pcap_written_by_scapy_is_read(content: list[bytes], order: str, unit_ns: int, linktype: int) -> None:
     file = BytesIO()
     writer = RawPcapWriter(file, linktype=linktype, endianness=order, nano=unit_ns == 1)

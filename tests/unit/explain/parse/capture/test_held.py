@@ -31,10 +31,7 @@ def held(segments: list[Segment]) -> Any:
 def test_a_requests_time_is_divided_between_nginx_and_the_backend() -> None:
     """The connection to the backend is new: nginx started to handle the request when it sent the SYN."""
     found = held(proxied())
-    assert (found.front, found.back) == (
-        Endpoint(address=NGINX, port=80),
-        (Endpoint(address="10.0.0.3", port=8000),),
-    )
+    assert (found.front, found.back) == (Endpoint(address=NGINX, port=80), (Endpoint(address="10.0.0.3", port=8000),))
     assert found.matched == 1
     parts = (found.request_held_s, found.connected_held_s, found.backend_s, found.response_held_s)
     assert [part.mean for part in parts] == pytest.approx([0.021, 0.005, 0.3, 0.040])

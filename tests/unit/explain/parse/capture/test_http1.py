@@ -59,11 +59,7 @@ def test_a_long_request_is_kept_in_part() -> None:
             False,
             Response(status=404, size_bytes=None, from_nginx=True),
         ),
-        (
-            b"HTTP/1.1 204 No Content\r\nVia: nginx\r\n\r\nServer: nginx",
-            False,
-            Response(status=204, size_bytes=39),
-        ),
+        (b"HTTP/1.1 204 No Content\r\nVia: nginx\r\n\r\nServer: nginx", False, Response(status=204, size_bytes=39)),
         (b"", False, Response(status=None, size_bytes=None)),
         (b"\0" * 20, False, Response(status=None, size_bytes=None)),
     ],
