@@ -46,7 +46,7 @@ class Starting(Protocol):
 
 
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
-    """Return how many scenarios an engine measures at once: they use at most half of its memory.
+    """Return how many scenarios an engine measures at once: as many as half of its memory allows, but at least one.
 
     ``patience``: how many times longer than usual the engine takes. On slow, shared CPUs, nginx may time out before a
     trial's answer arrives: five scenarios at once on two emulated CPUs were too many; one per CPU worked.
@@ -166,7 +166,6 @@ class SideBySide:
 
     @contextmanager
     def _shown(self, lab: Key) -> Iterator[None]:
-        """Show a lab among the running ones."""
         self._under_way.append(lab.place)
         try:
             yield
