@@ -24,7 +24,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.wording import size
 
 # A generator that opens a connection per request runs out of ports after some 28,000 of them: the search for a free one
-# would limit the rate. Ports in TIME_WAIT are free again after a second
+# would limit the rate. With this setting, ports in TIME_WAIT are free again after a second
 # (https://docs.kernel.org/networking/ip-sysctl.html).
 _CLIENT_SYSCTLS = {"net.ipv4.tcp_tw_reuse": "1"}
 
@@ -61,7 +61,7 @@ def container_specs(
     if scenario.http3 or scenario.post_quantum:
         joins = owner_name(CLIENT) if CLIENT in shaped else ""
         joining.append(replace(client, name=HTTP3, image=images.http3, joins=joins, answers=True))
-    # Those that own the links come first; a subject resolves its upstreams when it starts.
+    # Before the subjects, which resolve their upstreams when they start.
     first = [*owner_specs(shaper=shaper, image=images.netadmin, cpuset=others, roles=shaped), *joining, *probers]
     backends = tuple(item.name for item in scenario.backends)
     served = [

@@ -1,4 +1,4 @@
-"""The host of an engine: the properties of a new network namespace on it, and its description in results."""
+"""Describes the host of an engine for results.json, and reads the snapshots of netadmin containers."""
 
 import json
 from collections.abc import Mapping
