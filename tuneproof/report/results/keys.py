@@ -9,7 +9,7 @@ UNSHAPED: Final = "bare"
 class Key(NamedTuple):
     """One claim on one version and network; without a claim, the lab that a scenario's claims share there."""
 
-    scenario: str  # its name
+    scenario: str
     claim: str  # the claim's name; empty for all claims in the scenario
     nginx: str  # nginx's version; empty for a test without one
     network: str  # the network profile's name; empty for a test without one
