@@ -131,6 +131,13 @@ def _proxied_under(at: Statement | Block, facts: Facts) -> list[Proxied]:
     return [one for one in places if one.target.block.setting(at.name) is at]
 
 
+def _connects_to_hosts(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether a directive applies to an upstream that is not a Unix socket, or to an unknown one."""
+    targets = [one.target for one in _proxied_under(at, facts)]
+    addresses = [address for one in targets for peers in _addresses(one, facts, never=frozenset()) for address in peers]
+    return not targets or not all(address.startswith("unix:") for address in addresses)
+
+
 def _tries(target: Target, at: Statement | Block) -> int:
     """Return how many peers a request may reach; 0 for all (ngx_http_upstream_test_next, ngx_http_upstream_next)."""
     said = target.block.setting(f"{at.name}_tries")
@@ -293,6 +300,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "as many as CPUs": _memory_of_workers,
     "larger first buffer": _has_larger_first_buffer,
     "workers share a queue": _shares_a_queue,
+    "connects to hosts": _connects_to_hosts,
     "another try": _is_tried_again,
     "another try if a name has several addresses": _named_other,
     "fewer descriptors than twice worker_connections": _lacks_descriptors,

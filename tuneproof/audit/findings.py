@@ -68,7 +68,7 @@ def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None
         Finding(rule=rule, state=None, file=audit.shown(one.file), line=one.line, text=one.message, why=one.message)
         for rule, one in refused
     ]
-    found += [_finding(advised, audit) for advised in audit.advice if advised.state in _LEVELS]
+    found += [_finding(advised, audit) for advised in _advised(audit).values()]
     left = Counter(dict(baseline or {}))
     marked = []
     for one in found:
@@ -76,6 +76,19 @@ def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None
         left[one.identity] -= 1
         marked.append(replace(one, is_new=is_new))
     return marked
+
+
+def _advised(audit: Audit) -> dict[tuple[object, ...], Advised]:
+    """Return the advice that needs an action, by finding and place; versions may have different reasons for it."""
+    found: dict[tuple[object, ...], Advised] = {}
+    for advised in audit.advice:
+        if advised.state in _LEVELS:
+            found.setdefault(_key(advised), advised)
+    return found
+
+
+def _key(advised: Advised) -> tuple[object, ...]:
+    return advised.name, advised.claim, advised.state, id(advised.at)
 
 
 def _finding(advised: Advised, audit: Audit) -> Finding:
@@ -91,8 +104,9 @@ def _finding(advised: Advised, audit: Audit) -> Finding:
 
 def without_old(audit: Audit, found: Sequence[Finding]) -> Audit:
     """Return an audit without the advice in the baseline."""
-    judged = iter([one for one in found if one.state is not None])
-    advice = [advised for advised in audit.advice if advised.state not in _LEVELS or next(judged).is_new]
+    judged = [one.is_new for one in found if one.state is not None]
+    is_new = dict(zip(_advised(audit), judged, strict=True))
+    advice = [advised for advised in audit.advice if is_new.get(_key(advised), True)]
     return replace(audit, advice=tuple(advice))
 
 

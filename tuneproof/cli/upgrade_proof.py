@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import docker
@@ -98,6 +98,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Cal
             tail=found.refused[1],
         )
     page = write_report(load(writer.path), writer.folder)
+    found = replace(found, shallow={} if any(found.refused) else old.prepared.left_out)
     lines = [*_head(found, old.version, new.version, seed), *_additions(old)]
     lines += [f"results: {writer.path}", f"report: {page}"]
     return Proven(
@@ -153,7 +154,9 @@ def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
     compared = f"{title}: {count(number, 'comparison')} in {ROUNDS} rounds, --seed {seed}"
     differences = list(reported(found.comparisons)) or [f"no difference found in {count(number, 'comparison')}"]
     void = [f"a comparison at {where} was not possible: {why}" for where, why in found.void.items()]
-    return [compared, "", *differences, "", *void]
+    left = [f"  {where}: {why}" for where, why in found.shallow.items()]
+    title = "Upstream connections, caches and slow readers were not compared at:"
+    return [compared, "", *differences, "", *void, *([title, *left, ""] if left else [])]
 
 
 def _additions(one: _Requested) -> list[str]:
@@ -171,5 +174,5 @@ def _document(found: Compared, seed: int) -> dict[str, Any]:
             for one in found.comparisons
             if one.differs
         ],
-        "not_compared": dict(found.void),
+        "not_compared": {**found.shallow, **found.void},
     }

@@ -121,9 +121,13 @@ def _value(text: str, block: Block, request: Request) -> str | None:
 
 
 def _mapped(source: str, known: Mapping[str, str], request: Request) -> str | None:
-    """Return a map's value for a text: by the same text, the first regular expression that matches, or the default."""
-    if source in known:
-        return request.value(known[source])
+    """Return a map's value for a text: by the same text, the first regular expression that matches, or the default.
+
+    Texts in another letter case are the same (ngx_http_map_find).
+    """
+    for key, value in known.items():
+        if key.lower().removeprefix("\\") == source.lower() and key != "default" and not key.startswith("~"):
+            return request.value(value)
     for key, value in known.items():
         if key.startswith("~"):
             try:

@@ -79,7 +79,7 @@ _MEASURED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "proxy_buffering": (
             "bound the memory of slow readers",
-            "if the patch lowers a buffer_size, larger response headers fail (502); more temporary files",
+            "if the patch lowers a buffer_size, larger response headers fail (502); more temporary files, if allowed",
         ),
         "listen_queue": (
             "queue longer bursts of connects",
@@ -144,6 +144,7 @@ class Prepared:
     subject: Subject  # the nginx that runs with it
     standin: Backend  # for all of its upstreams
     routes: tuple[Route, ...]  # one to each kind of proxied location, up to a maximum
+    left_out: Mapping[str, str]  # why other proxied locations have no route here, by place
     notes: tuple[str, ...]  # as ``around`` in a Proposal
     packages: tuple[str, ...]  # as in a Proposal, too
 
@@ -240,8 +241,10 @@ class _Proposer:
         changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
         self._changes: Changes = replace(changes, notes=(*absent.notes, *changes.notes))
         all_routes = routes_of(found.facts, location=wanted.location, host=wanted.host)
-        kinds = one_of_each_kind([route for route in all_routes if isinstance(route, Route)])
+        reached = [route for route in all_routes if isinstance(route, Route)]
+        kinds = one_of_each_kind(reached)
         self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
+        self._alike = [route for route in reached if route not in kinds]
         self._unreachable = [route for route in all_routes if isinstance(route, Unreachable)]
         self._skipped: list[str] = []  # large responses that are not tested, with the reasons
         self._yours = self._subject("yours")
@@ -275,9 +278,7 @@ class _Proposer:
             many_clients=True,
         )
         left_out = [*(f"{_place(one)}: {one.why}" for one in self._unreachable), *self._skipped]
-        left_out += [
-            f"{_place(route)}: like a tested one; to test it: --location {route.path}" for route in self._further
-        ]
+        left_out += [f"{_place(route)}: like a tested one; to test it: {_only(route)}" for route in self._further]
         return Proposal(
             scenario=scenario,
             chosen=tuple(self._choices()),
@@ -292,9 +293,18 @@ class _Proposer:
             subject=self._yours,
             standin=self._standin(),
             routes=tuple(self._routes),
+            left_out=self._without_route(),
             notes=self._around(),
             packages=self._packages(),
         )
+
+    def _without_route(self) -> Mapping[str, str]:
+        left_out = {_place(one): one.why for one in self._unreachable}
+        for route in self._further:
+            left_out[_place(route)] = f"{_MOST_ROUTES} other kinds of locations were; for this one: {_only(route)}"
+        for route in self._alike:
+            left_out[_place(route)] = "a location with the same settings was"
+        return left_out
 
     def _standin(self) -> Backend:
         return Backend(
@@ -487,6 +497,11 @@ class _Proposer:
 def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, script_: trials.Script) -> str:
     arms.setdefault(name, Arm(name=name, subject=subject, plan=Counted(script=script_, starts=False)))
     return name
+
+
+def _only(route: Route) -> str:
+    """Return the options that restrict a run to one route."""
+    return f"--location {route.path}"
 
 
 def _place(one: Route | Unreachable) -> str:

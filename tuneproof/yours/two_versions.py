@@ -53,6 +53,8 @@ class Compared:
 
     comparisons: tuple[Comparison, ...] = ()
     void: Mapping[str, str] = field(default_factory=dict)  # why some comparisons were not possible, by place
+    shallow: Mapping[str, str] = field(default_factory=dict)
+    """Why upstream connections, caches and slow readers were not compared at some places, by place."""
     refused: tuple[str, str] = ("", "")  # for the old and the new version: the message if it does not start, or empty
 
 

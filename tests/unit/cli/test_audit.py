@@ -205,6 +205,19 @@ def test_sarif_marks_findings_that_the_baseline_lacks_as_new(lab: Lab, folder: P
     }
 
 
+def test_a_finding_for_which_versions_have_different_reasons_counts_once(lab: Lab, folder: Path) -> None:
+    """Since 1.29.7, nginx keeps upstream connections by default, so that only the map closes them."""
+    closes = "map $http_upgrade $a { default upgrade; '' close; } upstream u { server 10.0.0.1:1; }"
+    passes = "proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection $a;"
+    text = f"events {{ }}\nhttp {{ {closes} server {{ listen 80; location / {{ {passes} }} }} }}\n"
+    (folder / "my deploy/nginx.conf").write_text(text, encoding="utf-8")
+    assert lab("audit", "my deploy").out.count("without effect, upstream_keepalive") == 2
+    lines = lab("audit", "my deploy", "--format", "github").out.splitlines()
+    assert len([line for line in lines if "title=upstream_keepalive/" in line]) == 1
+    lab("audit", "my deploy", "--write-baseline", "known.json")
+    assert "upstream_keepalive" not in lab("audit", "my deploy", "--baseline", "known.json").out
+
+
 def test_formats_for_programs_contain_the_errors_of_older_versions(lab: Lab, folder: Path) -> None:
     """Before 1.25.5, stream{} can have only one server for each address."""
     server = "server { listen 53; proxy_pass 127.0.0.1:1; }"

@@ -107,6 +107,24 @@ def test_differences_come_after_the_report_on_the_files(
     assert document["proof"]["differences"] == [{"at": "http://a/", "what": "status", "before": "200", "after": "400"}]
 
 
+def test_locations_without_a_route_are_named(lab: Lab, tmp_path: Path, found: list[Compared]) -> None:
+    """Six kinds are compared; a seventh, a second one of a kind, and one that the lab cannot reach are left out."""
+    kinds = "\n".join(f"location /k{number}/ {{ proxy_pass http://10.0.0.{number}; }}" for number in range(7))
+    others = "location /twin/ { proxy_pass http://10.0.0.1; }\nlocation /g/ { grpc_pass 10.0.0.9:1; }"
+    (tmp_path / "a.conf").write_text(f"events {{ }}\nhttp {{ server {{\n{kinds}\n{others} }} }}\n", encoding="utf-8")
+    found.append(Compared(comparisons=tuple(compared("a", [{"status: 200": 3.0}] * 5, [{"status: 200": 3.0}] * 5))))
+    words = ("upgrade", "--from", "1.26", "--to", "1.26", "--prove", "--results", tmp_path / "r", tmp_path / "a.conf")
+    file = tmp_path / "a.conf"
+    expected = {
+        f"{file}:11, location /g/": "the lab's stand-ins do not speak gRPC",
+        f"{file}:9, location /k6/": "6 other kinds of locations were; for this one: --location /k6/",
+        f"{file}:10, location /twin/": "a location with the same settings was",
+    }
+    title = "Upstream connections, caches and slow readers were not compared at:"
+    assert "\n".join([title, *(f"  {place}: {why}" for place, why in expected.items())]) in lab(*words).out
+    assert json.loads(lab(*words, "--json").out)["proof"]["not_compared"] == expected
+
+
 def test_a_result_without_differences_names_the_number_of_comparisons(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
 ) -> None:
