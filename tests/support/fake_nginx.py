@@ -68,6 +68,7 @@ class FakeNginx:
         self.port: int = self._listener.getsockname()[1]
         self.most_open = 0
         self.requests: list[Request] = []
+        self.endless_bytes = 0  # sent of endless downloads
 
     def __enter__(self) -> Self:
         self._start(self._accept)
@@ -175,6 +176,7 @@ class FakeNginx:
                 return False
             while not self._ended.is_set():
                 connection.sendall(_CHUNK)
+                self.endless_bytes += len(_CHUNK)
         return False
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from images.backend.scripted.player import Player
 from images.client.loadgen.streams import OpenStreams
 from tests.support.closed_ports import closed_port
 from tests.support.joined import differences
+from tests.support.loops import running_loop
 from tests.support.questions import question
 from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol import scripted as protocol
@@ -27,22 +27,17 @@ EVENT = "data: hello\n\n"
 @contextmanager
 def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
     """Serve on a separate event loop; yield the backend's methods and its address."""
-    loop, player = asyncio.new_event_loop(), Player()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    serving = asyncio.start_server(player.converse, "127.0.0.1", 0)
-    server = asyncio.run_coroutine_threadsafe(serving, loop).result()
-    backend = Scripted(loop, player)
-    backend.play(replies)
-    try:
-        yield backend, server.sockets[0].getsockname()
-    finally:
-        backend.play(())
-        loop.call_soon_threadsafe(server.close)
-        wait_until(lambda: backend.seen().open_connections == 0, "connections stayed open")
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    player = Player()
+    with running_loop() as loop:
+        serving = asyncio.start_server(player.converse, "127.0.0.1", 0)
+        server = asyncio.run_coroutine_threadsafe(serving, loop).result()
+        backend = Scripted(loop, player)
+        backend.play(replies)
+        try:
+            yield backend, server.sockets[0].getsockname()
+        finally:
+            loop.call_soon_threadsafe(server.close)
+            backend.play(())
 
 
 def response_to(address: tuple[str, int], request: str) -> bytes:

@@ -38,6 +38,13 @@ def test_every_worker_gets_a_probe_and_the_requested_bulk_downloads() -> None:
         assert {request.trial for request in server.requests} == {"t"}, "every request of the search names its trial"
 
 
+@pytest.fixture
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the search wait for every response of a burst, however slow this machine is."""
+    monkeypatch.setattr(placement, "_QUIET_S", HANG_S)
+
+
+@pytest.mark.usefixtures("_patient")
 def test_surplus_connections_are_closed() -> None:
     """An idle connection that stays open would count against nginx's worker_connections."""
     with FakeNginx(Behaviour()) as server, placed(server, 2, 1):
@@ -56,6 +63,7 @@ def test_the_search_for_an_unreachable_worker_ends_at_its_time_limit(monkeypatch
         server.wait_for_open(0)
 
 
+@pytest.mark.usefixtures("_patient")
 def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
     """However long the search is, each worker keeps only as many connections as it may need."""
     bursts = 8
@@ -162,7 +170,7 @@ def test_downloads_that_end_before_the_window_does_are_counted() -> None:
     """Their bytes count, too."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
         now_s = time.monotonic()
-        samples = download(request_downloads(found), start_s=now_s, end_s=now_s + 0.5)
+        samples = download(request_downloads(found), start_s=now_s, end_s=now_s + HANG_S)
         assert samples.ended_early == 3
         # The first bytes include the response's headers.
         assert all(100_000 < count < 100_200 for count in samples.window_bytes)

@@ -1,6 +1,8 @@
 """The article's test against a stand-in for nginx."""
 
 import itertools
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,15 @@ import pytest
 from images.client.loadgen import one_by_one
 from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tuneproof.lab.load.waiting import wait_until
+from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
 # The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+# The kernel buffers less for two connections that nothing reads: tcp_rmem's default and tcp_wmem's maximum, see tcp(7).
+MORE_THAN_BUFFERED = 32 << 20
 
 
 def run_round(port: int, **changes: Any) -> RoundSeen:
@@ -28,9 +35,25 @@ def run_round(port: int, **changes: Any) -> RoundSeen:
     return one_by_one.run(Round(address="127.0.0.1", port=port, **{**quick, **changes}))
 
 
-def test_fast_requests_run_one_after_another_next_to_the_downloads() -> None:
+def wait_for_downloads(monkeypatch: pytest.MonkeyPatch, until: Callable[[Child[Any]], bool]) -> None:
+    """Start the first fast request when a condition on the downloads' process is true: it may get the CPU late."""
+
+    def started(function: Callable[[Connection], object]) -> Child[Any]:
+        child = Child(function)
+        wait_until(lambda: until(child), "the downloads did not come so far")
+        return child
+
+    monkeypatch.setattr(one_by_one, "Child", started)
+
+
+def have_ended(downloads: Child[Any]) -> bool:
+    return downloads.pipe.poll()
+
+
+def test_fast_requests_run_one_after_another_next_to_the_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most one request runs at a time. The downloads end with the last request."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
+        wait_for_downloads(monkeypatch, lambda _: server.endless_bytes > MORE_THAN_BUFFERED)
         answer = run_round(server.port)
         server.wait_for_open(0)
     records = answer.requests
@@ -44,9 +67,10 @@ def test_fast_requests_run_one_after_another_next_to_the_downloads() -> None:
     assert {request.trial for request in server.requests} == {"a-b1"}
 
 
-def test_an_unanswered_request_ends_and_the_next_one_starts() -> None:
+def test_an_unanswered_request_ends_and_the_next_one_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The request ends at its time limit. The downloads continue."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
+        wait_for_downloads(monkeypatch, lambda _: server.endless_bytes > MORE_THAN_BUFFERED)
         answer = run_round(server.port, requests=2, timeout_s=0.25)
     assert [record.complete for record in answer.requests] == [False, False]
     assert all(record.total_ms >= 250 for record in answer.requests)
@@ -54,7 +78,8 @@ def test_an_unanswered_request_ends_and_the_next_one_starts() -> None:
     assert answer.bulk_bytes > 1 << 20
 
 
-def test_finished_downloads_are_not_started_again() -> None:
+def test_finished_downloads_are_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_downloads(monkeypatch, have_ended)
     with FakeNginx(Behaviour(bulk_bytes=100_000, silent_paths=("/small.bin",))) as server:
         answer = run_round(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
@@ -71,8 +96,11 @@ def test_without_downloads_only_the_fast_requests_run() -> None:
     assert {request.path for request in server.requests} == {"/small.bin"}
 
 
-def test_a_download_with_a_status_other_than_200_is_an_error_with_the_response() -> None:
+def test_a_download_with_a_status_other_than_200_is_an_error_with_the_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A missing file must not look like a download that has ended early."""
+    wait_for_downloads(monkeypatch, have_ended)
     before = len(list(Path("/proc/self/fd").iterdir()))
     with (
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404}, silent_paths=("/small.bin",))) as server,
