@@ -2,8 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tuneproof.conf import answers, effective, hosts, listens, locations, sockets
 from tuneproof.conf.directives import Directive, Inheritance, directive
@@ -12,8 +11,7 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.uris import normalised
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fault:
+class Fault(NamedTuple):
     """A fault: the replacement of one attribute of the model."""
 
     name: str
@@ -61,44 +59,17 @@ _NORMALISED: Final = normalised
 _COMPILED: Final = compiled
 _NEVER: Final[Callable[..., bool]] = lambda *_: False  # noqa: E731 - a value of the table below
 FAULTS: Final = (
-    Fault(
-        name="nginx adds no slash", part="locations", owner=locations.Location, attribute="redirects",
-        replacement=property(_NEVER),
-    ),
-    Fault(
-        name="a nested location never ends the search", part="locations", owner=locations, attribute="_is_final",
-        replacement=_NEVER,
-    ),
-    Fault(
-        name="regular expressions ignore case", part="locations", owner=locations, attribute="compiled",
-        replacement=_any_case,
-    ),
-    Fault(
-        name="slashes are always merged", part="locations", owner=answers, attribute="normalised",
-        replacement=_merging,
-    ),
-    Fault(name="error pages add up", part="locations", owner=answers, attribute="effective", replacement=_adding),
-    Fault(
-        name="allow does not override deny", part="inheritance", owner=effective, attribute="_TOGETHER",
-        replacement=(),
-    ),
-    Fault(name="if is not a level", part="inheritance", owner=effective, attribute="_levels", replacement=_without_ifs),
-    Fault(
-        name="everything is inherited", part="inheritance", owner=effective, attribute="directive",
-        replacement=_always_inherited,
-    ),
-    Fault(name="headers are never merged", part="inheritance", owner=effective, attribute="_MERGED_BY", replacement={}),
-    Fault(
-        name="the kernel refuses no address", part="listens", owner=sockets.Socket, attribute="excludes",
-        replacement=_NEVER,
-    ),
-    Fault(
-        name="reuseport has no effect", part="listens", owner=listens, attribute="_FLAGS",
-        replacement=listens._FLAGS - {"reuseport"},
-    ),
-    Fault(
-        name="no listen redefines protocols", part="listens", owner=sockets._Merged, attribute="_is_redefined",
-        replacement=_NEVER,
-    ),
-    Fault(name="the last of two names wins", part="hosts", owner=hosts, attribute="_put", replacement=_last_wins),
-)  # fmt: skip
+    Fault("nginx adds no slash", "locations", locations.Location, "redirects", property(_NEVER)),
+    Fault("a nested location never ends the search", "locations", locations, "_is_final", _NEVER),
+    Fault("regular expressions ignore case", "locations", locations, "compiled", _any_case),
+    Fault("slashes are always merged", "locations", answers, "normalised", _merging),
+    Fault("error pages add up", "locations", answers, "effective", _adding),
+    Fault("allow does not override deny", "inheritance", effective, "_TOGETHER", ()),
+    Fault("if is not a level", "inheritance", effective, "_levels", _without_ifs),
+    Fault("everything is inherited", "inheritance", effective, "directive", _always_inherited),
+    Fault("headers are never merged", "inheritance", effective, "_MERGED_BY", {}),
+    Fault("the kernel refuses no address", "listens", sockets.Socket, "excludes", _NEVER),
+    Fault("reuseport has no effect", "listens", listens, "_FLAGS", listens._FLAGS - {"reuseport"}),
+    Fault("no listen redefines protocols", "listens", sockets._Merged, "_is_redefined", _NEVER),
+    Fault("the last of two names wins", "hosts", hosts, "_put", _last_wins),
+)
