@@ -5,59 +5,16 @@ from typing import Final
 
 import pytest
 
+from tests.support.tables import table
 from tuneproof.messages.lookup import find
 from tuneproof.messages.patterns import PLACE
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import messages
 
 
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("no live upstreams while connecting to upstream", "no_live_upstreams"),
-        ("no live upstreams", "no_live_upstreams"),
-        ("Too Big Header", "upstream_too_big_header"),
-        ("upstream_no_port", "upstream_no_port"),
-        ("2026/11/26 09:00:01 [error] 1#1: *7 access forbidden by rule, client: 10.0.0.9", "forbidden_by_rule"),
-        ('Nov 26 09:00:01 web nginx[7]: nginx: [emerg] unknown directive "foo" in /etc/a.conf:3', "unknown_directive"),
-        # Without nginx's place and level.
-        ("log format is not specified", "access_log_settings_conflict"),
-        ("missing closing parenthesis", "regex_invalid"),
-        ('invalid status "10m"', "value_invalid"),
-        ("worker process 12 exited on signal 9", "worker_killed_9"),
-        ("exited on signal 9", "worker_killed_9"),
-        ("could not build server_names_hash", "hash_bucket"),
-        ("nginx: [emerg] unknown directive \u201cfoo\u201d in /etc/a.conf:3", "unknown_directive"),
-        ("Nov 26 09:00:01 a kernel: [1.0] nginx[7]: segfault at 0 ip 0 sp 0 error 4", "segfault"),
-    ],
-)
+@pytest.mark.parametrize(("text", "row"), table("lookup"))
 def test_exactly_one_row_is_found(text: str, row: str) -> None:
     assert [found.id for found in find(text)] == [row]
-
-
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("a.test could not be resolved (110: Operation timed out) while requesting certificate status", "ocsp_failed"),
-        ("send() failed (111: Connection refused) while requesting certificate status", "ocsp_failed"),
-        (
-            "connect() to 10.0.0.9:80 failed (101: Network is unreachable) while requesting certificate status",
-            "ocsp_failed",
-        ),
-        ("10.0.0.9 could not be resolved (3: Host not found) while in resolving client address", "mail_client_unnamed"),
-        (
-            '"a.test" could not be resolved (2: Server failure) while in resolving client hostname',
-            "mail_client_unnamed",
-        ),
-        (
-            "a.test could not be resolved (3: Host not found) while connecting to upstream",
-            "upstream_not_resolved_nxdomain",
-        ),
-    ],
-)
-def test_the_row_for_a_failure_to_resolve_or_connect_depends_on_what_nginx_was_doing(text: str, row: str) -> None:
-    """Apart from proxying, nginx requests OCSP responses and resolves the names of SMTP clients."""
-    assert [found.id for found in find(f"2026/11/26 09:00:01 [error] 7#7: {text}, client: 10.0.0.9")] == [row]
 
 
 def test_words_in_several_rows_find_them_all() -> None:
