@@ -24,10 +24,7 @@ class Faults:
         self._open: list[asyncio.Server | socket.socket | asyncio.BaseTransport] = []
 
     async def say(self, says: str, then: Then) -> None:
-        """From now on, send ``says`` as the response, then do ``then`` with the connection.
-
-        Connections that have waited in silence are closed.
-        """
+        """From now on, send this response; close the connections that have waited in silence."""
         for transport in self._silent:
             transport.abort()
         self._silent.clear()

@@ -22,10 +22,7 @@ class Streams:
     async def stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, events: int, framed: Callable[[bytes], bytes]
     ) -> NoReturn:
-        """Write events after the headers, and keep the stream open.
-
-        Raises EOFError or OSError: the peer has left.
-        """
+        """Write events after the headers, and keep the stream open until the peer leaves (EOFError or OSError)."""
         # With this limit, drain() waits until the kernel has taken all data.
         writer.transport.set_write_buffer_limits(high=0)
         for _ in range(events):

@@ -27,10 +27,7 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 
 
 def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen:
-    """Start connections as fast as possible, as after a restart, and send nothing; wait until all are established.
-
-    wait_s: the longest wait after the last start. Raises OSError: there are not enough file descriptors.
-    """
+    """Start connections as fast as possible, as after a restart, and send nothing; wait until all are established."""
     crowd = Crowd()
     sockets: list[socket.socket] = []
     try:
@@ -99,10 +96,7 @@ def _resident_bytes() -> int:
 
 
 def read_slowly(asked: SlowReading, ended: threading.Event, crowd: Crowd) -> SlowReadersSeen:
-    """Request a file on several connections, read a little from each per interval, reset them when the event is set.
-
-    Raises ConnectionError: a response is not a 200.
-    """
+    """Request a file on several connections, read a little from each per interval, reset them when the event is set."""
     try:
         began_s = time.monotonic()
         request = http1.get(asked.path, host=asked.address, trial="slow_readers")
@@ -177,10 +171,7 @@ class SlowReaders:
         self._running = self._pool.submit(lambda: read_slowly(asked, self._ended, Crowd()))
 
     def end(self) -> SlowReadersSeen:
-        """End the slow readers and return their results.
-
-        Raises RuntimeError: there are none. Raises ConnectionError: a response is not a 200.
-        """
+        """End the slow readers and return their results (RuntimeError: there are none)."""
         if self._running is None:
             raise RuntimeError("there are no slow readers")
         running, self._running = self._running, None

@@ -18,10 +18,7 @@ _WINDOW_BYTES: Final = 15 * 2**20
 
 
 def run(address: str, port: int, streams: int, path: str) -> tuple[int, ...]:
-    """Send several requests at once; return the statuses in the same order, 0 for none.
-
-    Raises OSError: the connection was not established, or was silent for ten seconds.
-    """
+    """Send several requests at once; return the statuses in the same order, 0 for none."""
     http2, request = Http2.ask(Streams(path=path), requests=streams, window_bytes=_WINDOW_BYTES)
     with socket.create_connection((address, port), timeout=_TIMEOUT_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -20,11 +20,7 @@ _CONNECT_TIMEOUT_S = 5.0
 
 
 def run(asked: Round) -> RoundSeen:
-    """Request the bulk downloads, then make the fast requests; the downloads end with the last fast request.
-
-    Raises ConnectionError: the response to a download is not a 200. Raises OSError: a download's connection was not
-    established.
-    """
+    """Request the bulk downloads, then make the fast requests; the downloads end with the last fast request."""
     request = http1.get(asked.bulk_path, host=asked.address, trial=asked.trial, keep_alive=False)
     connections: list[socket.socket] = []
     try:

@@ -40,8 +40,7 @@ def place(
     order of the others would be unknown. Lost packets and a few broken connections only make the search longer.
 
     Raises PlacementError: after ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or
-    too many connections break. Raises ConnectionRefusedError: nothing listens there. Raises OSError: there is no route
-    to the address.
+    too many connections break.
     """
     deadline = time.monotonic() + timeout_s
     search = _Search(address, port, ask=http1.get("/probe", host=address, trial=trial))

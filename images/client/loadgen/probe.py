@@ -55,8 +55,6 @@ def probe(
 
     A probe that is outstanding at the end is awaited for up to two seconds and counts; otherwise the longest stalls
     would be lost.
-
-    Raises ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
     """
     stamps = ArrivalStamps(connections.values())
     stagger_s = interval_s / len(connections)

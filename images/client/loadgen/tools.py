@@ -26,10 +26,7 @@ _COLUMNS = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
 
 
 def run(asked: Tool) -> ToolReport:
-    """Run the tool to its end.
-
-    Raises CannotDoError: the tool ended with an error, or its file is not as expected.
-    """
+    """Run the tool to its end (CannotDoError: it ended with an error, or its file is not as expected)."""
     if asked.tool == "wrk":
         return ToolReport(report=_output(wrk_command(asked)))
     with tempfile.TemporaryDirectory() as folder:
@@ -61,11 +58,9 @@ def wrk_command(asked: Tool) -> list[str]:
 
 
 def ab_times(text: str) -> AbTimes:
-    """Return the times in a file of ``ab -g``: tab-separated rows below a header.
+    """Return the times in a file of ``ab -g``: tab-separated rows below a header (CannotDoError: no request).
 
     The last four columns are whole milliseconds: ctime until the connection was established, ttime in total.
-
-    Raises CannotDoError: the columns are different, or there is no request.
     """
     header, *lines = text.splitlines() or [""]
     if header.split("\t") != _COLUMNS or not lines:

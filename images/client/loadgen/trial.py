@@ -55,10 +55,7 @@ class Trials:
         return time.monotonic()
 
     def go(self, start_s: float) -> TrialResult:
-        """Run the trial that was prepared last; see :func:`measure`.
-
-        Raises CannotDoError: no trial was prepared.
-        """
+        """Run the trial that was prepared last; see :func:`measure` (CannotDoError: there is none)."""
         if self._waiting is None:
             raise CannotDoError("no trial was prepared")
         prepared, self._waiting = self._waiting, None
@@ -99,10 +96,7 @@ def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end
 
 
 def prepare(spec: Trial) -> Prepared:
-    """Run the unloaded phase, then place the connections that probes and downloads need, if any.
-
-    Raises PlacementError: the workers were not reached in time. Raises OSError: nothing listens there.
-    """
+    """Run the unloaded phase, then place the connections that probes and downloads need, if any."""
     baseline = _fast_baseline(spec) if spec.baseline_s else ()
     # The probe's connection comes first. A worker with bulk downloads has one even without probes, since it is needed
     # at the end.
@@ -124,9 +118,6 @@ def measure(prepared: Prepared, *, start_s: float) -> TrialResult:
     """Start the bulk downloads, run all loads in the window from ``start_s`` on; return all measurements.
 
     On a busy host, the call may arrive late. If the window began too long ago, no load is run.
-
-    Raises ChildProcessError: a load failed. Raises ConnectionError: a worker closed a probe's connection, or did not
-    answer.
     """
     spec = prepared.trial
     late_s = time.monotonic() - start_s

@@ -129,11 +129,7 @@ class Observer(protocol.Observer):
         return tuple(watch.end())
 
     def turns(self, start_s: float, end_s: float) -> Turns:
-        """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it.
-
-        Raises RecordError: a worker keeps no record; see recorder.py. Raises CannotDoError: there is no worker, or the
-        workers have changed by the end.
-        """
+        """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it."""
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
             raise CannotDoError(f"no process here is titled {processes.WORKER!r}")

@@ -36,8 +36,6 @@ def writable_sys() -> Path:
 
     The engine's own one is read-only. A mount needs CAP_SYS_ADMIN; only this container sees it, and the host's links do
     not change.
-
-    Raises OSError: it cannot be mounted.
     """
     if os.access(_SYS, os.W_OK) and not os.statvfs(_SYS).f_flag & os.ST_RDONLY:
         return _SYS
@@ -55,10 +53,7 @@ def writable_sys() -> Path:
 def steer_receive(cpus: Iterable[int], *, queues: Path | None = None) -> dict[str, tuple[int, ...]]:
     """Steer everything that the role's link receives to these CPUs; return what was read back, by receive queue.
 
-    An empty list of CPUs switches steering off. ``queues`` is the folder of the queues; by default the link's.
-
-    Raises OSError: the link has no queue here, or it cannot be changed. Raises RuntimeError: the kernel has set
-    something else.
+    ``queues`` is the folder of the queues; by default the link's.
     """
     folder = queues or writable_sys() / "class/net" / ROLE_LINK / "queues"
     files = sorted(folder.glob("rx-*/rps_cpus"))
