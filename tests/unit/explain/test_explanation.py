@@ -145,6 +145,24 @@ def test_an_applications_requests_are_left_out_only_if_other_lines_are_nginxs(
     assert found.warnings == ((warning,) if warning else ())
 
 
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("nginx-1  | ", "app-1    | 2026-11-20T09:00:00Z INFO handled in 20ms"),
+        ("Nov 20 09:00:00 web1 nginx: ", "Nov 20 09:00:00 web1 CRON[1234]: (root) CMD (true)"),
+        ("2026-11-20T09:00:00.123456+01:00 web1 nginx[7]: ", "2026-11-20T09:00:00.123456+01:00 web1 sshd[9]: closed"),
+    ],
+    ids=["compose", "syslog", "journald"],
+)
+def test_lines_of_other_programs_do_not_count_as_unread_requests(own: str, other: str, tmp_path: Path) -> None:
+    (found,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{other}\n" * 20}).found
+    assert found.warnings == ()
+    (log,) = found.evidence.access_logs
+    assert (log.content.requests, log.content.unmatched_lines) == (20, 0)
+    (own_lines,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{own}broken\n" * 20}).found
+    assert own_lines.evidence.access_logs[0].content.unmatched_lines == 20
+
+
 def test_lines_of_ingress_nginxs_controller_do_not_count_as_unread_requests(tmp_path: Path) -> None:
     reload = (
         'I1120 09:00:00.123456       7 controller.go:190] "Configuration changes detected, backend reload required"\n'

@@ -176,6 +176,9 @@ def test_messages_about_clients_that_leave_are_not_harmless_if_that_is_the_cause
     given = evidence(lines, gone)
     assert [each.cause for each in diagnose(given).found] == [Cause.CLIENT_GONE]
     assert not [row.text for row in rows(diagnose(given), message_findings(given)) if row.label == "Ordinary"]
+    maybe = evidence(lines, replace(requests(200, 40, 499), request_time_s=None))
+    assert [each.cause for each in diagnose(maybe).possible] == [Cause.CLIENT_GONE]
+    assert not [row.text for row in rows(diagnose(maybe), message_findings(maybe)) if row.label == "Ordinary"]
     there = evidence(lines, replace(requests(200, 0), request_time_s=spread(0.01)))
     assert [row.text for row in rows(diagnose(there), message_findings(there)) if row.label == "Ordinary"]
 
@@ -186,6 +189,18 @@ def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
     findings = message_findings(given)
     assert headline(diagnose(given), findings) == f"FOUND: {findings.problems[0].row.name}"
     assert not any("refused" in row.text for row in rows(diagnose(given), findings) if row.label in {"Open", "Also"})
+
+
+def test_a_cause_that_the_answer_shows_is_not_open() -> None:
+    waited = (
+        "[error] 7#7: *1 upstream timed out (110: Connection timed out) while reading response header from upstream, "
+    )
+    slow = replace(requests(200, 50, 504), header_minus_connect_s=None, small_response_s=spread(0.01, 60.0))
+    given = evidence(written(*[waited] * 50, second=600), slow)
+    findings = message_findings(given)
+    assert [each.cause for each in diagnose(given).possible] == [Cause.BACKEND_SLOW]
+    assert headline(diagnose(given), findings) == "FOUND: An upstream does not answer in time"
+    assert not [row.text for row in rows(diagnose(given), findings) if row.label == "Open"]
 
 
 def test_the_consequences_of_a_message_add_to_its_weight() -> None:

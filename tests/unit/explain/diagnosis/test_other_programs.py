@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final
 
 import pytest
@@ -394,6 +394,9 @@ def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:
     assert "(2.5 %), nearly all between 2026-11-20 10:30 and 10:32;" in symptom.text
     (symptom,) = diagnose(seen(log(**{**failed, "last_time": first + timedelta(minutes=3)}))).symptoms
     assert "between" not in symptom.text
+    before = first.astimezone(timezone(timedelta(hours=2)))
+    (symptom,) = diagnose(seen(log(**{**failed, "first_time": before}))).symptoms
+    assert "between 2026-11-20 12:30 and 12:32 (+0200);" in symptom.text
     few = replace(failed["outage"], failed=19)
     assert diagnose(seen(log(**{**failed, "status_counts": {200: 1981, 504: 19}, "outage": few}))).symptoms == ()
 

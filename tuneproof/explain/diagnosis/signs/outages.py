@@ -28,7 +28,9 @@ def period(outage: Outage, log: LogSummary) -> str:
     """Return when an outage was, in the log's time zone."""
     zone = log.first_time.tzinfo if log.first_time is not None else UTC
     begin, end = (datetime.fromtimestamp(second, zone) for second in (outage.begin_s, outage.end_s))
-    return f"between {begin:%Y-%m-%d %H:%M} and {end:%H:%M}"
+    # The offset changes on the night when summer time ends.
+    is_one_zone = log.last_time is None or log.last_time.tzinfo == zone
+    return f"between {begin:%Y-%m-%d %H:%M} and {end:%H:%M}{'' if is_one_zone else f' ({begin:%z})'}"
 
 
 def short_period(errors: int, log: LogSummary) -> str:

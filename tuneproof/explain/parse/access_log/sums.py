@@ -276,10 +276,12 @@ class Upstreams:
             self._add_given_up(record)
         known = [time_s for time_s in responses if time_s is not None]
         has_body = record.request is not None and may_have_body(record)
-        is_small = record.body_bytes is not None and record.body_bytes <= _SENT_AT_ONCE_BYTES
+        sent = record.body_bytes if record.body_bytes is not None else record.sent_bytes
+        is_small = sent is not None and sent <= _SENT_AT_ONCE_BYTES
         if known and is_small and not has_body and not lasts_by_design(record):
             self.small_s.add(sum(known))
-        if known and record.request_time_s is not None and not has_body and not is_small:
+        is_large = sent is not None and not is_small
+        if known and record.request_time_s is not None and not has_body and is_large:
             # Both are rounded, and a stalled worker's clock is late: the difference may be negative.
             self.client_s.add(max(0.0, record.request_time_s - sum(known)))
 
