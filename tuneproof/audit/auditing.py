@@ -116,7 +116,7 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
         raise BadInputError(
             "not an nginx configuration: none of its directives is nginx's or a known module's",
             where=next(iter(configuration.texts), ""),
-            remedy="name an nginx.conf, or a file that it includes",
+            remedy="name an nginx.conf, or a file that it includes; for a log: ./lab explain FILE",
         )
     if version is not None:
         return _audit(configuration, source, version)

@@ -128,7 +128,10 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
     if location:
         found[:] = [route for route in found if isinstance(route, Route)][:1]
         if not found:
-            raise BadInputError(f"--location {location}: {_why_nothing(location, host, facts)}")
+            raise BadInputError(
+                f"--location {location}: {_why_nothing(location, host, facts)}",
+                remedy="give the path of a request that nginx proxies, such as /api/orders",
+            )
     return found
 
 

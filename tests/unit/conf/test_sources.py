@@ -145,12 +145,14 @@ def test_an_include_outside_the_folder_is_listed_as_not_read(tmp_path: Path) -> 
         '{\n "a": 1\n}\n',
         "<VirtualHost *:80>\n ServerName a\n</VirtualHost>\n",
         "a.example {\n  reverse_proxy 127.0.0.1:3000\n}\n",
+        "2026/11/26 09:47:25 [error] 2324#2324: *1 no live upstreams while connecting to upstream\n",
     ],
-    ids=["json", "apache", "caddy"],
+    ids=["json", "apache", "caddy", "log"],
 )
 def test_a_file_of_another_program_is_no_configuration(tmp_path: Path, text: str) -> None:
-    with pytest.raises(BadInputError, match="none of its directives is nginx's"):
+    with pytest.raises(BadInputError, match="none of its directives is nginx's") as caught:
         of_bytes(tmp_path, text.encode())
+    assert "for a log: ./lab explain" in caught.value.remedy
 
 
 def test_a_misspelt_directive_alone_is_a_problem(tmp_path: Path) -> None:

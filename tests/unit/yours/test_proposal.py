@@ -321,8 +321,9 @@ def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
     text = "server { listen 80; location / { proxy_pass http://a; } }"
     lines = proposed(tmp_path, http(text), location="/nope").notes
     assert "--location /nope: nginx takes location / for it" in lines
-    with pytest.raises(BadInputError, match="--location /nope: no location takes it"):
+    with pytest.raises(BadInputError, match="--location /nope: no location takes it") as caught:
         proposed(tmp_path, http(text.replace("location /", "location /a")), location="/nope")
+    assert caught.value.remedy.startswith("give the path of a request")
 
 
 @pytest.mark.parametrize(
