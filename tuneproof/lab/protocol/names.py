@@ -27,11 +27,7 @@ class _Names(asyncio.DatagramProtocol):
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        try:
-            answer = self._answer(data)
-        except (IndexError, struct.error, UnicodeDecodeError):
-            return
-        self._transport.sendto(answer, addr)  # type: ignore[attr-defined]  # a datagram's transport
+        self._transport.sendto(self._answer(data), addr)  # type: ignore[attr-defined]  # a datagram's transport
 
 
 def usual_address(name: str) -> str:
@@ -45,19 +41,15 @@ def usual_address(name: str) -> str:
 
 
 def answer_to(question: bytes, *, address_of: Callable[[str], str] = usual_address, ttl_s: int = _TTL_S) -> bytes:
-    """Return the answer to one query: an address for type A, no records for all others.
-
-    Raises:
-        IndexError, struct.error, UnicodeDecodeError: The message is not a query.
-    """
+    """Return the answer to one query: an address for type A, no records for all others."""
     number, *_ = _HEADER.unpack_from(question)
     labels, at = [], _HEADER.size
     while length := question[at]:
         labels.append(question[at + 1 : at + 1 + length].decode("ascii"))
         at += 1 + length
-    kind, class_ = _QUESTION.unpack_from(question, at + 1)
+    kind, _ = _QUESTION.unpack_from(question, at + 1)
     asked = question[_HEADER.size : at + 1 + _QUESTION.size]
-    if (kind, class_) != (_A, _IN):
+    if kind != _A:
         return _HEADER.pack(number, _FLAGS, 1, 0, 0, 0) + asked
     address = socket.inet_aton(address_of(".".join(labels)))
     record = _ANSWER.pack(_POINTER_TO_QUESTION, _A, _IN, ttl_s, len(address)) + address
