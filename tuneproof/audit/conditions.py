@@ -42,9 +42,9 @@ def connections_bytes(facts: Facts) -> int:
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the memory that each worker allocates at its start, in words; a space if it is small."""
-    held = connections_bytes(facts)
-    return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
+    """Return the least memory that each worker of any version allocates at its start; a space if it is small."""
+    held = (facts.worker_connections or 0) * min(_SLOT_BYTES.values())
+    return f". Each worker allocates at least {size(held)} at start" if held >= _LARGE_BYTES else " "
 
 
 def _has_larger_first_buffer(at: Statement | Block, block: Block, _facts: Facts) -> bool:
