@@ -1,6 +1,6 @@
 """Ends containers that fill the engine's disk: most engines can limit a container's memory, but not its disk.
 
-Open files without a name count, too, such as nginx's temporary files.
+Deleted files that are still open count, too, such as nginx's temporary files.
 """
 
 import threading
@@ -10,7 +10,7 @@ from typing import Final
 from tuneproof.errors import TuneproofError
 from tuneproof.lab.topology.container import LabContainer
 
-# A disk takes one or two GB per second: what is written between two checks may exceed the limit.
+# A disk can write one or two GB per second: what is written between two checks may exceed the limit.
 _EVERY_S: Final = 0.1
 # This program ends when the disk with the containers' files has lost the given space, or half of its free space.
 _LOOK: Final = f"""\

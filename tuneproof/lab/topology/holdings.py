@@ -51,7 +51,7 @@ class Holdings:
 
     @property
     def leases(self) -> Mapping[Engine, Lease]:
-        """The leases by engine; after an engine's restart, it has a new one."""
+        """The leases by engine; an engine has a new one after a restart."""
         return self._leases
 
     def are_held(self) -> bool:

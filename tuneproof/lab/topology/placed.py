@@ -44,8 +44,8 @@ class Engine:
     environment: Mapping[str, str] | None = None  # How to reach it; None for this process's own
     cpus: int = 0  # Number of its CPUs; 0 if unknown
     node: str = ""  # Its id in the swarm; empty outside a swarm
-    # The CPUs to use instead if a container asks for CPUs by the numbers of the subject's machine, as a list in the
-    # kernel's format; empty if this is that machine
+    # Its CPUs for containers that request CPUs of the subject's machine, in the kernel's list format; empty if this is
+    # that machine
     own_cpus: str = ""
 
     @property
@@ -54,12 +54,12 @@ class Engine:
         return label_of(self.name)
 
     def cpuset(self, requested: str) -> str:
-        """Return the CPUs for a container that requests some: the engine's own if set, else those; empty means all."""
+        """Return the requested CPUs, or the engine's own instead if it has any; empty for all CPUs."""
         return self.own_cpus or requested if requested else ""
 
     @property
     def client_options(self) -> dict[str, Any]:
-        """The environment with which ``docker.from_env`` reaches it."""
+        """The arguments with which ``docker.from_env`` reaches it."""
         environment = os.environ if self.environment is None else self.environment
         return {"timeout": _ANSWERS_WITHIN_S, "environment": resolved(environment)}
 
@@ -68,8 +68,8 @@ class Engine:
 class Engines:
     """The engines of a lab, by role."""
 
-    default: Engine = field(default_factory=Engine)  # The engine for roles that are not placed
-    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))  # The engines of the others
+    default: Engine = field(default_factory=Engine)  # The engine for roles that are not in ``by_role``
+    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))
     manager: Engine | None = None  # The engine that creates the overlay network; None if all roles are on one engine
 
     def of(self, role: Role) -> Engine:
@@ -189,7 +189,6 @@ def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str
 
 
 def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the engine that creates the network."""
     manager = manager_of({name: fact.node for name, fact in facts.items()})
     if (found := why_not_together(facts, environments)) or manager is None:
         raise CannotRunHereError(" ".join(found), remedy=SWARM_STEPS)

@@ -80,7 +80,6 @@ class Asks(Protocol):
 
 
 OnCall = Callable[[Call, Answered[Any]], object]
-"""A function that is called with each call and its response."""
 
 
 @dataclass(frozen=True)
