@@ -106,7 +106,7 @@ class TrialNginx:
         return [json.loads(line) for line in self._log(ACCESS_LOG_PATH).splitlines()]
 
     def logged(self, requests: int) -> list[dict[str, str]]:
-        """Wait until that log has this many lines, and return them: nginx logs a request after its response."""
+        """Wait until the access log has this many lines, and return them: nginx logs a request after its response."""
         lines: list[dict[str, str]] = []
 
         def has_them() -> bool:

@@ -52,5 +52,5 @@ class OwnNginx:
 
     @property
     def needs_local_standin(self) -> bool:
-        """Whether an upstream is on nginx's own machine."""
+        """Whether a stand-in must run on nginx's own machine."""
         return bool(self.sockets or self.local_ports or self.answers_names)

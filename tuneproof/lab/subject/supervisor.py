@@ -54,14 +54,14 @@ class Supervisor:
     def start(self, configuration: str, *, library: str = "") -> None:
         """Start nginx, with a preloaded library if given, and wait until its sockets listen.
 
-        Raises LabError: nginx did not start; contains its message.
+        Raises LabError: nginx did not start; the error contains its message.
         """
         self._do(f"nginx does not start with {configuration}", "start", configuration, *filter(None, [library]))
 
     def edit(self, expression: str) -> None:
         """Change the running nginx's configuration with sed(1) for the next reload.
 
-        Raises LabError: sed failed; contains its message.
+        Raises LabError: sed failed; the error contains its message.
         """
         self._do(f"cannot edit with {expression}", "edit", expression)
 
