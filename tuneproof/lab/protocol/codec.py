@@ -67,7 +67,6 @@ def _build(wanted: Any, plain: object, place: str) -> Any:
 
 
 def _build_union(wanted: tuple[Any, ...], plain: object, place: str) -> Any:
-    """Return a union's value: None, or a value of its one other type."""
     if plain is None and type(None) in wanted:
         return None
     (other,) = (one for one in wanted if one is not type(None))
@@ -97,7 +96,7 @@ def _build_mapping(wanted: tuple[Any, ...], plain: object, place: str) -> Mappin
         # JSON keys are always strings.
         keys = [key_type(key) for key, _ in items]
     except ValueError as error:
-        raise MalformedMessageError(f"{place} has a name that is none: {error}") from error
+        raise MalformedMessageError(f"{place} has an invalid key: {error}") from error
     return {key: _build(item_type, item, f"{place}.{key}") for key, (_, item) in zip(keys, items, strict=True)}
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Cpus:
-    """The CPUs on which a container may run, and how its machine's are grouped, as lists in the kernel's format."""
+    """The CPUs on which a container may run, and the groups of its machine's CPUs, as lists in the kernel's format."""
 
-    allowed: str  # the CPUs on which the container may run
+    allowed: str
     nodes: tuple[str, ...] = ()
     """The CPUs of each NUMA node of the machine (/sys/devices/system/node); none if the kernel shows none."""
     cores: tuple[str, ...] = ()  # the CPUs of each core with several hyperthreads (topology/thread_siblings_list)

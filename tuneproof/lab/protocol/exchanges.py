@@ -49,7 +49,7 @@ class Flow:
     tls_trusts_nobody: bool = False  # whether certificates are checked after all, by a client that trusts no authority
     says: str = ""  # what is sent instead of each request (Latin-1)
     proxy_protocol: bool = False
-    """Whether a connection begins with a line that names its own addresses, as a load balancer passes on a client's
+    """Whether a connection begins with a line of the PROXY protocol, version 1, with its own addresses
     (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1).
     """
     timeout_s: float = 30.0  # for a connection's requests, and again for each later step and repetition; STAY has none

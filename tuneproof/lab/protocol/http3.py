@@ -44,8 +44,8 @@ class Http3Flow:
     path: str = "/"
     at_once: bool = False  # whether a connection makes its requests at the same time; otherwise one after the other
     new_port: bool = False
-    """Whether each continues from another UDP port after its first request, like a client behind a NAT that has dropped
-    its mapping.
+    """Whether each connection continues from another UDP port after its first request, like a client behind a NAT that
+    has dropped its mapping.
     """
 
 
@@ -55,7 +55,7 @@ class TlsRequest:
 
     path: str = "/"
     post_quantum: bool = True  # whether the client offers X25519MLKEM768 with a key share, as OpenSSL 3.5 does
-    mtu_bytes: int = 1500  # of the path: the client sends no longer IPv4 packet, and announces this limit
+    mtu_bytes: int = 1500  # of the path: the client announces and keeps this limit for IPv4 packets
     pause_s: float = 0.0  # between the two halves of the ClientHello; 0 sends it at once
 
 
@@ -113,7 +113,7 @@ class Http3(Protocol):
 
     @_long
     def curl(self, address: str, port: int, path: str, times: int) -> tuple[str, ...]:
-        """Use curl, which remembers Alt-Svc; return the version of HTTP of each request, such as "2" or "3"."""
+        """Use curl, which remembers Alt-Svc; return the HTTP version of each request, such as "2" or "3"."""
 
     @_long
     def tls(self, address: str, port: int, asked: TlsRequest) -> TlsSeen:

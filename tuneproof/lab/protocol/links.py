@@ -40,11 +40,11 @@ class PathSeen:
     """The results of probes on a path. Times are in µs."""
 
     sent: int
-    late: tuple[int, ...]  # for each probe, the time from its schedule until the sender ran
+    late: tuple[int, ...]  # for each probe, how long after its scheduled time the sender ran
     there: tuple[tuple[int, int], ...]  # number and one-way time of each probe that arrived, in order of arrival
-    back: tuple[tuple[int, int, int], ...]  # number, one-way time and round-trip time of each that returned, likewise
+    back: tuple[tuple[int, int, int], ...]  # number, one-way time and round-trip time of each that returned, in order
     loads: Mapping[str, tuple[tuple[int, int], ...]]
-    """By direction, each time that new data of a load had arrived: when, and how many bytes by then."""
+    """By direction, for each arrival of a load's data: the time, and the number of bytes so far."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.stall import FastRequest, Trial, TrialResult
 class StormSeen:
     """The result of a storm."""
 
-    connect_ms: tuple[float, ...]  # of established ones, in ascending order, each since its own connect()
+    connect_ms: tuple[float, ...]  # of established connections, in ascending order, each since its own connect()
     unfinished: int  # neither established nor failed
     failed: Mapping[str, int]  # connections, by the errno's name
 

@@ -15,7 +15,6 @@ _A: Final = 1
 _IN: Final = 1
 _POINTER_TO_QUESTION: Final = 0xC00C
 _TTL_S: Final = 30
-# The stand-in's own name in the lab.
 _OWN_NAME: Final = "standin"
 
 

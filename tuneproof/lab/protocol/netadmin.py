@@ -25,7 +25,7 @@ class Agent(Protocol):
     """``python3 -m netadmin``, in the network namespace of a role."""
 
     def greet(self) -> Greeting:
-        """Return the greeting again: output from before the lab listened is lost."""
+        """Return the greeting again: output from before the lab listened may be lost."""
 
     def shape(self, wanted: Impairments, per_packet: Mapping[str, bool]) -> Impairments:
         """Shape both directions of the role's link (all zeros: none); return the kernel's resulting settings.
@@ -62,7 +62,7 @@ class Agent(Protocol):
         """Redirect the role's traffic for these addresses to the address ``to``; IPv6 goes to the role itself."""
 
     def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
-        """Give the role addresses, and redirect ports to them; each entry is a port, IPv4 address and port there."""
+        """Give the role addresses and redirect ports to them; an entry is a port, and its target's address and port."""
 
     def add_addresses(self, count: int, used: tuple[str, ...]) -> tuple[str, ...]:
         """Give the role's link further unused IPv4 addresses of its subnet; return them.
@@ -80,7 +80,7 @@ class Agent(Protocol):
         """End the capture; return the path of its file in the container, in pcapng format."""
 
     def half_open(self, address: str, port: int, count: int) -> HalfOpened:
-        """Send SYNs, 1 to 64512, to a server in the lab's network from addresses that no container has."""
+        """Send 1 to 64512 SYNs to a server in the lab's network, from addresses that no container has."""
 
     def street(self, part: str, address: str = "") -> None:
         """Generate one part of the background traffic, to an IPv4 address if one is given; see netadmin's street.py.

@@ -23,7 +23,7 @@ class Snapshot:
     sysctls: Mapping[str, str | None]  # single spaces between the parts; None for those that this kernel lacks
     listener_backlogs: Mapping[int, tuple[int, ...]]  # every listening TCP socket's, by port
     cpu_model: str  # the machine's first CPU, from /proc/cpuinfo
-    cpus: Cpus  # those that the container may run on, and how the machine's are grouped
+    cpus: Cpus
 
     def triple(self, name: str) -> tuple[int, int, int]:
         """Return a sysctl of three integers, such as net.ipv4.tcp_rmem (bytes)."""
@@ -101,7 +101,7 @@ class Calls:
     """Counts of the system calls of one name, or the difference of two such counts."""
 
     made: int = 0
-    failed: int = 0  # among them, including those that would have had to wait (EAGAIN)
+    failed: int = 0  # among them, including those that would have blocked (EAGAIN)
 
     def since(self, earlier: Self) -> Self:
         """Return what was added since an earlier reading."""

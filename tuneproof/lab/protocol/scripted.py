@@ -35,8 +35,8 @@ class Reply:
     beat: str = ""  # what the backend sends on a stream unasked, ten times a second
     answers: int = 0
     """How many requests of a connection are answered: the next one ends the connection when it arrives. 0 for all."""
-    resets: bool = False  # whether it ends with a reset (RST) instead of a FIN
-    reads_body: bool = True  # whether it ends only after that request's body, and not already after its headers
+    resets: bool = False  # whether that end is a reset (RST) instead of a FIN
+    reads_body: bool = True  # whether it comes only after that request's body, and not already after its headers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Seen:
     unacknowledged_bytes: int  # written data that the peer's kernel has not received yet
     requests: tuple[str, ...]
     """First lines of complete requests, such as "GET /events HTTP/1.1", in order of arrival."""
-    names: tuple[str, ...] = ()  # looked up for an IPv4 address, likewise
+    names: tuple[str, ...] = ()  # looked up for an IPv4 address, in order
     longest_pause_s: float = 0.0  # between two beats of a stream
 
 

@@ -10,7 +10,7 @@ the same."""
 
 @dataclass(frozen=True, kw_only=True)
 class Streaming:
-    """The amounts that a stand-in has written to streams."""
+    """The counts of a stand-in's streams."""
 
     written: int  # streams since its start with all events written
     unacknowledged_bytes: int  # data of open streams that the peer's kernel has not received yet

@@ -109,7 +109,7 @@ def test_missing_fields_get_their_defaults() -> None:
         ({"by_name": {"first": 4}}, "Whole.by_name.first is 4, which is not of type dict"),
         (
             {"by_number": {"many": []}},
-            "Whole.by_number has a name that is none: invalid literal for int() with base 10: 'many'",
+            "Whole.by_number has an invalid key: invalid literal for int() with base 10: 'many'",
         ),
         ({"ways": ["left"]}, "Whole.ways[] is 'left', which is not of type Way"),
         ({"ways": [1]}, "Whole.ways[] is 1, which is not of type str"),
