@@ -1,6 +1,6 @@
 """The number in a message, such as an errno, and the clause about it in a row.
 
-A row's ``why`` may have clauses for numbers: "2: the folder is missing. 13 and 1: …", after what holds for all numbers.
+A row's ``why`` may have clauses for numbers: "2: the folder is missing. 13 and 1: …", after the text about all numbers.
 """
 
 import re

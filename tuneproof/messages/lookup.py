@@ -58,7 +58,7 @@ def corrected(text: str) -> str:
 def similar(text: str) -> tuple[Message, ...]:
     """Return up to five rows that share most groups of three characters with a text, the most similar one first.
 
-    Empty if each lacks more than a quarter of them; a wrong letter changes three.
+    They must share at least eight, and three quarters of the groups of the shorter text; a wrong letter changes three.
     """
     wanted = _groups(text)
     scores: dict[str, float] = {}
@@ -89,7 +89,7 @@ def _by_beginning(text: str) -> tuple[Message, ...]:
 
 
 def _by_words(text: str) -> tuple[Message, ...]:
-    """Return the rows that contain a text, or at least all of its words."""
+    """Return the rows that contain a text; if there are none, those with all of its words."""
     wanted = text.lower()
     if len(wanted) < _FEWEST_CHARACTERS:
         return ()

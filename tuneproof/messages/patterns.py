@@ -66,7 +66,7 @@ _WINDOWS_CALLS: Final = {
     "WSARecv()": "recv()",
     "WSASend()": "send()",
 }
-"""Functions that nginx calls on Windows, with those elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
+"""Functions that nginx calls on Windows, and their Unix counterparts (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
 _WINDOWS_SOCKETS: Final = {
     "10035": "11",
     "10048": "98",
@@ -232,7 +232,7 @@ def find_one(text: str, level: str = "") -> Message | None:
 
 
 def _is_of_start(row: Message, text: str) -> bool:
-    """Tell whether a row is about a start of nginx that fails, although the message is about a client."""
+    """Tell whether a row is about a failed start of nginx, although the message is about a client."""
     return row.levels == ("emerg",) and ", client: " in text
 
 

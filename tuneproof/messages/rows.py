@@ -36,7 +36,7 @@ class Problem(StrEnum):
 
     YES = "yes"
     SOMETIMES = "sometimes"
-    NO = "no"  # it is ordinary, or about strangers
+    NO = "no"  # it is normal, or concerns only strangers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Message:
     area: str  # its file
     name: str  # what it means, as a headline
     words: tuple[Words, ...]
-    levels: tuple[str, ...]  # nginx's log levels; empty for other programs' messages, and nginx -t's without a level
+    levels: tuple[str, ...]  # nginx's log levels; empty for messages of other programs, and of nginx -t without a level
     problem: Problem
     happened: str  # one sentence
     why: str  # what provokes it
