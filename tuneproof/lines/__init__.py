@@ -57,7 +57,7 @@ class Concern:
 
     @property
     def directives(self) -> tuple[str, ...]:
-        """Names of its directives, the first one the best known."""
+        """Names of its directives, the best-known one first."""
         return tuple(self.directive.split("|"))
 
 
@@ -78,7 +78,7 @@ class Line:
     line: str = ""  # as in copied configurations
     arms: tuple[str, ...] = ()
     figure: str = ""  # a figure that the arms' script returns
-    figures: tuple[str, ...] = ()  # for one arm, if several figures count
+    figures: tuple[str, ...] = ()  # for one arm: several figures instead of one
     shows: str = "above"
     """The claim about them: all are "above" one half, or "any" is, or none ("below"); or each is larger than the
     previous one ("rising")."""
@@ -98,7 +98,7 @@ class Line:
     needs: str = ""  # the control that must hold, a row with ``is_control``
     is_control: bool = False  # whether it is decided only for claims that need it
     further_looks: tuple[int, ...] = ()  # numbers of rounds for additional looks
-    subject_cpus: int = 1  # minimum for nginx
+    subject_cpus: int = 1  # minimum number of CPUs for nginx
     form: str = "more"  # or "same", "order"
     threshold: float | None = None  # the effect must exceed it; default: 0.5, half of the trials
     why: str = ""  # the reason for the threshold: the source's figure, or what matters to users

@@ -13,7 +13,7 @@ LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), F
 
 
 def versions_at(depth: str, asked: Sequence[str]) -> tuple[str, ...]:
-    """Return the nginx versions that the values of ``--nginx`` name; without a value, all of them for a full run.
+    """Return the nginx versions for the values of ``--nginx``; without a value, all for a full run, else the default.
 
     BadInputError: A value does not name a version.
     """

@@ -103,7 +103,7 @@ def page_p_value(blocks: Sequence[Ordered]) -> float:
 
 
 def reversals(blocks: Sequence[Ordered], *, tolerance_ratio: float, needed: int) -> list[int]:
-    """Return the steps (0: from the largest dose to the next) at which ``needed`` blocks rise beyond the tolerance."""
+    """Return the steps (0: largest dose to the next) at which at least ``needed`` blocks rise beyond the tolerance."""
     steps = range(len(blocks[0].responses) - 1)
     rises = (
         sum(block.responses[step + 1] > tolerance_ratio * block.responses[step] for block in blocks) for step in steps
