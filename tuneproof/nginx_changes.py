@@ -2,7 +2,7 @@
 
 Directives and their defaults come from :mod:`tuneproof.conf.directives`. The rows here add parameters, behaviour,
 and what a change means for users. They come from nginx's own CHANGES (https://nginx.org/en/CHANGES), checked against
-the sources of both versions; on its versions, the lab tests the changes that are visible from outside.
+the sources before and after each change; on its versions, the lab tests the changes that are visible from outside.
 """
 
 import re
@@ -143,7 +143,6 @@ _BY_HAND: Final = (
         args=r".*\bhttp2\b.*",
     ),
     *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),
-    # A limit that did not exist before.
     Change(
         version="1.19.10",
         kind=Kind.DEFAULT,
@@ -167,7 +166,7 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.21.1",
         "listen",
-        "CONNECT, Content-Length beside Transfer-Encoding, and spaces or control characters in a request line, a "
+        "CONNECT, Content-Length with Transfer-Encoding, and spaces or control characters in a request line, a "
         "header name or Host are answered with an error",
         block="http",
     ),

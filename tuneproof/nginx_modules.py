@@ -86,7 +86,7 @@ def module_in(path: str) -> Module | None:
 
 @functools.lru_cache(maxsize=4096)
 def module_of(directive: str, *, in_stream: bool) -> Module | None:
-    """Return the module that a directive comes from; None for nginx's own directives, and for unpackaged modules."""
+    """Return the packaged module that a directive comes from; None if nginx's binary or another module has it."""
     for module in MODULES:
         elsewhere = module.name.startswith("http_" if in_stream else "stream_")
         if module.directives and not elsewhere and re.fullmatch(module.directives, directive):
