@@ -1,9 +1,9 @@
 """A process's record is read, and the loop iterations in a window are counted."""
 
 import os
-import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final
 
 import pytest
@@ -110,29 +110,37 @@ def test_an_iteration_that_is_added_during_the_copy_is_read_completely(
     reader.close()
 
 
-def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path) -> None:
+def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = canned_turns.write(tmp_path, 7, canned_turns.content(sequence=1))
     reader = Reader(7, proc=tmp_path)
     whole = canned_turns.content(sequence=2, counters={"turns": 1})
-    writing = threading.Timer(0.05, _overwrite, args=(path, whole))
-    writing.start()
-    assert reader.read().counters["turns"] == 1
-    writing.join()
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder, "time", SimpleNamespace(sleep=lambda _: _overwrite(path, whole)))
+        assert reader.read().counters["turns"] == 1
     _overwrite(path, canned_turns.content(sequence=3))
     with pytest.raises(RecordError, match="is being written all the time"):
         reader.read()
     reader.close()
 
 
-def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(tmp_path: Path) -> None:
-    """The reader waits for the end of this iteration."""
+def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader waits for the end of this iteration: here, it ends during the first wait after the window's end."""
     path = canned_turns.write(tmp_path, 7, canned_turns.content(begun=2, counters={"turns": 1}))
     ended = canned_turns.content(begun=3, counters={"turns": 2, "read_bytes": 100})
-    ending = threading.Timer(0.4, _overwrite, args=(path, ended))
-    ending.start()
+
+    sleeps: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+        time.sleep(seconds)
+        if len(sleeps) == 3:  # the first two end at the window's start and end
+            _overwrite(path, ended)
+
+    monkeypatch.setattr(recorder, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     now_s = time.monotonic()
     answer = recorder.turns_over([7], start_s=now_s + 0.05, end_s=now_s + 0.1, proc=tmp_path)
-    ending.join()
     (worker,) = answer.workers
     assert (worker.pid, worker.turns, worker.read_bytes, worker.unfinished) == (7, 1, 100, False)
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from images.client.loadgen import trial
 from images.client.loadgen.__main__ import Loadgen as RealProgram
 from tests.support import canned_turns
 from tests.support.canned_trials import observed, stall_record, window_of
-from tests.support.fake_nginx import Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tests.support.joined import Joined, joined
 from tuneproof.errors import LabError
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
@@ -152,7 +153,7 @@ class Recorder:
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
 def test_loop_iterations_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
     """With ``counts_turns``, the recording is requested at the same time as the loads, for the same window."""
-    both = threading.Barrier(2, timeout=5)
+    both = threading.Barrier(2, timeout=HANG_S)
 
     class Meeting(Program):
         def go(self, start_s: float) -> TrialResult:
@@ -232,7 +233,7 @@ def test_a_host_that_is_always_too_late_is_reported() -> None:
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
     """Both programs are called at the same time."""
-    both = threading.Barrier(2, timeout=5)
+    both = threading.Barrier(2, timeout=HANG_S)
     client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()
     recorded(client, prober, plan=StallLoad(settle_s=2.0))
@@ -248,10 +249,11 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, ha
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     began_s = time.monotonic()
     plan.run(stage, label="a-b2")
+    ended_s = time.monotonic()
     starts_s = [client.starts_s[0] - 5000, recorder.windows_s[0][0] - 900]
     starts_s += [prober.starts_s[0] + 70] if has_prober else []
-    assert max(starts_s) - min(starts_s) <= time.monotonic() - began_s, "each is wrong by half a round trip at most"
-    assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
+    assert max(starts_s) - min(starts_s) <= ended_s - began_s, "each is wrong by half a round trip at most"
+    assert began_s + 2.05 <= starts_s[0] <= ended_s + 2.0 + (ended_s - began_s)
 
 
 def test_the_records_of_two_programs_are_combined() -> None:
@@ -296,7 +298,9 @@ def test_an_error_is_raised_after_the_other_program_has_answered() -> None:
 
 # The threads of FakeNginx hold no lock that a forked load needs.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_two_real_programs_measure_one_trial() -> None:
+def test_two_real_programs_measure_one_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither program refuses the window as too late, however slow this machine is."""
+    monkeypatch.setattr(trial, "_LATEST_S", HANG_S)
     plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server:
         with closing(RealProgram()) as loads, closing(RealProgram()) as probes:
