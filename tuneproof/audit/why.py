@@ -40,6 +40,8 @@ _INHERITED: Final = {
     Inheritance.REPLACED: "inherited, unless the block has any of its own",
     Inheritance.NEVER: "not inherited",
 }
+# Other plain words, such as `if`, also occur in sentences about something else.
+_ONLY_DIRECTIVES: Final = frozenset({"aio", "keepalive", "ssi"})
 # In a longer list, important claims would be hard to find.
 _MOST_CLAIMS: Final = 8
 
@@ -58,8 +60,11 @@ def why(word: str) -> str:
     parts = [*_of_directive(word), *_of_claims(word)] or list(_of_module(word))
     if not parts and (rest or word.endswith(";")) and is_directive(first):
         return why(first)
-    parts = parts or mentions(word)
+    if not parts or (len(parts) == 1 and ("_" in word or word in _ONLY_DIRECTIVES) and word in known()):
+        parts += mentions(word)
     if not parts:
+        if word.startswith("$"):
+            raise BadInputError(f"{word}: variables are not looked up", remedy="name the directive that contains it")
         if any(line.claim == word for line in every_line()):
             raise BadInputError(f"{word}: declared, not measured yet", remedy=f"./lab run -k {word}")
         names = {*known(), *(name for key in every_recorded() for name in key.split("/"))}
@@ -83,7 +88,8 @@ def mentions(word: str) -> list[str]:
     meant = word.rpartition(".")[2] if _SYSCTL.match(word) else word
     if not meant or meant.startswith("$"):
         return []
-    has = re.compile(rf"(?<![\w.]){re.escape(meant)}s?(?!\w)", re.IGNORECASE)
+    # netstat(8) writes TIME_WAIT, ss(8) TIME-WAIT.
+    has = re.compile(rf"(?<![\w.]){re.escape(meant).replace('_', '[-_]')}s?(?!\w)", re.IGNORECASE)
     found = [f"  {key}: {cell['claim']}" for key, cell in every_recorded().items() if has.search(cell["claim"])]
     more = [f"  and {len(found) - _MOST_CLAIMS} more"] if len(found) > _MOST_CLAIMS else []
     return ["\n".join([f"Claims that mention {meant}:", *found[:_MOST_CLAIMS], *more])] if found else []

@@ -15,8 +15,27 @@ def test_the_answer_for_a_directive_contains_its_rule_advice_and_verdicts() -> N
     assert text.splitlines()[-1] == "  docs/accepting.md"
 
 
-def test_a_directive_without_a_row_is_found() -> None:
-    assert why("proxy_bind").splitlines()[0] == "proxy_bind"
+@pytest.mark.parametrize(
+    ("name", "mentioned"),
+    [
+        ("proxy_bind", "ephemeral_ports/second_local_address_lasts_longer"),
+        ("keepalive", "upstream_keepalive/keepalive_raises_throughput"),
+        ("if", ""),
+    ],
+)
+def test_a_directive_without_a_row_is_found_with_the_claims_that_mention_it(name: str, mentioned: str) -> None:
+    facts, _, claims = why(name).partition(f"\n\nClaims that mention {name}:\n")
+    assert facts.splitlines()[0] == name
+    assert f"  {mentioned}: " in claims if mentioned else not claims
+
+
+def test_a_variable_is_not_looked_up() -> None:
+    with pytest.raises(BadInputError, match=r"\$request_time: variables are not looked up"):
+        why("$request_time")
+
+
+def test_states_of_sockets_may_be_written_as_netstat_does() -> None:
+    assert "fin_timeout_shortens_time_wait" in why("TIME_WAIT")
 
 
 def test_the_verdicts_of_a_claim_and_of_a_scenario_are_shown() -> None:
