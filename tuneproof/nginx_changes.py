@@ -219,9 +219,9 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.27.4",
         "ssl_verify_client",
-        "clients cannot resume a TLSv1.3 session here that began with another server name: the handshake fails, and "
-        "since 1.29.2 it is a full one; before, this could bypass the check of certificates (CVE-2025-23419). "
-        "Distributions' security updates changed this in some older packages, too",
+        "to resume a TLSv1.3 session that began with another server name fails up to 1.29.1; since 1.29.2, nginx does "
+        "not resume sessions of servers with other certificates or CAs. Before, this could bypass the check of client "
+        "certificates (CVE-2025-23419). Distributions' security updates changed it in some older packages, too",
         args="(?!(?i:off)$).*",
     ),
     *_behaviour("1.27.5", "ssl_session_cache", "sessions up to 8192 bytes are kept; before, 4096", args=r".*shared:.*"),
