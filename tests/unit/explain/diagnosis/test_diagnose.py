@@ -19,7 +19,6 @@ from tests.support.canned_evidence import (
     service,
     spread,
     table,
-    verdict,
 )
 from tests.support.places import CHECKOUT
 from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS, label
@@ -108,17 +107,6 @@ def test_a_full_syn_queue_comes_after_a_full_accept_queue_if_most_drops_are_over
     flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
     assert causes(diagnose(flood)) == [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW]
     assert diagnose(flood).consequences == ()
-
-
-def test_clients_that_leave_are_a_consequence_of_a_stall() -> None:
-    """They are mentioned once, and are not among the found causes."""
-    diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
-    assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
-    assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
-        "40 of 200 requests were abandoned (499, 20 %)."
-    ]
-    assert verdict(diagnosis, Cause.CLIENT_GONE) is CauseVerdict.POSSIBLE
-    assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
 
 
 def test_evidence_of_a_possible_cause_is_not_healthy_and_has_no_next_step() -> None:

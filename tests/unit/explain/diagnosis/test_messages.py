@@ -175,6 +175,7 @@ def test_messages_about_clients_that_leave_are_not_harmless_if_that_is_the_cause
     gone = replace(requests(200, 40, 499), request_time_s=spread(0.01))
     given = evidence(lines, gone)
     assert [each.cause for each in diagnose(given).found] == [Cause.CLIENT_GONE]
+    assert diagnose(given).consequences == ()
     assert not [row.text for row in rows(diagnose(given), message_findings(given)) if row.label == "Ordinary"]
     maybe = evidence(lines, replace(requests(200, 40, 499), request_time_s=None))
     assert [each.cause for each in diagnose(maybe).possible] == [Cause.CLIENT_GONE]

@@ -50,12 +50,6 @@ def test_enough_established_connections_rule_out_unanswered_quic(established: in
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is expected
 
 
-def test_a_capture_without_quic_does_not_mention_it() -> None:
-    diagnosis = diagnosed(tcp=200)
-    assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.NOT_SEEN
-    assert "QUIC" not in summary(diagnosis)
-
-
 def test_connections_to_other_addresses_are_not_nginxs() -> None:
     """The machine may also be a QUIC client. Another port of nginx's address may be nginx's, too."""
     elsewhere = quic(BACK, connections=9, unanswered=9, **SILENT)
