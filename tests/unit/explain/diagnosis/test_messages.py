@@ -63,11 +63,10 @@ def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogS
 def test_a_finding_has_the_count_times_and_subjects_of_its_messages() -> None:
     (finding,) = found([*written(*[REFUSED] * 3), *written(*[REFUSED] * 2, second=100, client=8)]).problems
     assert (finding.row.id, finding.number) == ("upstream_refused", 5)
-    assert (finding.first, finding.last) == ("2026/11/26 09:00:01", "2026/11/26 09:01:41")
-    assert finding.upstreams == {"10.0.0.5:80": 5}
-    assert finding.clients == {"10.0.0.9": 3, "10.0.0.8": 2}
-    assert finding.requests == {"GET /a/*": 5}
-    assert finding.servers == {"shop": 5}
+    assert (finding.upstreams, finding.requests, finding.servers) == ({"10.0.0.5:80": 5}, {"GET /a/*": 5}, {"shop": 5})
+    _, logged, about, *_ = (line.text for line in answer(finding))
+    assert logged == "5 messages, 2026/11/26 09:00:01 to 09:01:41 (2 min)."
+    assert about == "upstream 10.0.0.5:80; request GET /a/*; server shop; clients 10.0.0.9 (3), 10.0.0.8 (2)."
 
 
 def test_a_message_that_follows_from_another_is_not_a_problem_itself() -> None:
