@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 
 from fixtures.options import RunState
-from tests.support.path_lab import PEER
+from tests.support.path_lab import PEER, SELF_CHECK
 from tests.support.probe_capture import Arrivals, corruption_faults
 from tuneproof.lab.load.stage import Programs
 from tuneproof.lab.network.impairments import Impairment
-from tuneproof.lab.network.link_faults import SELF_CHECK, faults, link_records
+from tuneproof.lab.network.link_faults import faults, link_records
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES

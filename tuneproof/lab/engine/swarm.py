@@ -4,7 +4,7 @@ An overlay network spans the engines of one swarm, and only a manager can create
 https://docs.docker.com/engine/network/drivers/overlay/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -36,11 +36,6 @@ class Node:
         )
 
 
-def states_from(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the states of a swarm's nodes, such as "ready" or "down", by id, from a manager's list."""
-    return {node["ID"]: node["Status"]["State"] for node in nodes}
-
-
 def manager_of(nodes: Mapping[str, Node]) -> str | None:
     """Return the name of the first engine that manages a swarm, or None."""
     return next((name for name, node in nodes.items() if node.state == ACTIVE and node.is_manager), None)
@@ -49,7 +44,8 @@ def manager_of(nodes: Mapping[str, Node]) -> str | None:
 def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
     """Return why engines cannot share an overlay network, in sentences; empty if they can.
 
-    states: the states of the swarm's nodes by id, from the first manager among these engines; empty without a manager.
+    states: the states of the swarm's nodes, such as "ready" or "down", by id, from the first manager among these
+        engines; empty without a manager.
     """
     found = [
         f"Engine {name} is in no swarm (its state there: {node.state}{f', {node.fault}' if node.fault else ''})."

@@ -13,7 +13,7 @@ from tuneproof.errors import LabError
 from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
+from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.protocol.observer import Calls, SocketCounts
 from tuneproof.lab.protocol.turns import Turns
@@ -233,9 +233,7 @@ class TrialNginx:
         Raises VoidTrialError: it is not true in time; the message includes the end of nginx's log.
         """
         try:
-            self._stage.wait_until(
-                done, f"nginx container {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S
-            )
+            self._stage.wait_until(done, f"nginx container {self._stage.subject_name} {what}", pause_s=_PAUSE_S)
         except VoidTrialError as error:
             tail = self.error_log() if self._configuration else self._stage.subject.log_tail()
             raise VoidTrialError(error.what, tail=tail) from error

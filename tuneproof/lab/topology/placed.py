@@ -16,7 +16,7 @@ from tuneproof.lab.engine.contexts import chosen_context, resolved
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.engine.swarm import faults, manager_of, states_from
+from tuneproof.lab.engine.swarm import faults, manager_of
 from tuneproof.lab.topology.roles import Role
 
 OPTION: Final = "--place"
@@ -183,7 +183,7 @@ def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str
     if manager is not None:
         client = connect(environment=environments[manager])
         with engine_errors(f"asking engine {label_of(manager)} for the nodes of its swarm"):
-            states = states_from(client.api.nodes())
+            states = {node["ID"]: node["Status"]["State"] for node in client.api.nodes()}
         client.close()
     return faults({label_of(name): node for name, node in nodes.items()}, states)
 

@@ -12,7 +12,7 @@ from tests.support.exchanged import answered
 from tests.support.fake_stage import FakeClock
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
-from tuneproof.lab.load import trial_nginx
+from tuneproof.lab.load import stage
 from tuneproof.lab.load.counted import Counted, CountedRecord
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import ClientCall, Rig
@@ -194,7 +194,7 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
     assert lab.drops == [108]
     assert lab.did[0] == "STOP workers"
     assert set(lab.did[1:]) == {("flows", 80), "CONT workers"}
-    monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(stage, "PATIENCE_S", 0.0)
     lab = TrialLab()
     lab.drops = [100] * 9
     with pytest.raises(VoidTrialError, match="did not queue or drop 9 connects"):

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.counted_trial import TrialLab, rig, worker
 from tests.support.fake_stage import following
-from tuneproof.lab.load import trial_nginx
+from tuneproof.lab.load import stage, trial_nginx
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.trial_nginx import CallCounts
 from tuneproof.lab.load.waiting import VoidTrialError
@@ -48,7 +48,7 @@ def test_the_system_calls_during_an_action_are_counted() -> None:
 
 
 def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(stage, "PATIENCE_S", 0.0)
     with pytest.raises(VoidTrialError, match="nginx container subject did not start 2 workers") as caught:
         rig(TrialLab()).settle(2)
     assert "failed" in str(caught.value)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from tests.support.path_lab import SELF_CHECK
 from tests.support.simulated_links import PAYLOAD_BYTES, QUIET, measured, over_noise
 from tuneproof.lab.network import settling
 from tuneproof.lab.network.impairments import Impairment
-from tuneproof.lab.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults
+from tuneproof.lab.network.link_faults import PRECONDITION, Tolerance, faults
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
