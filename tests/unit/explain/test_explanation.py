@@ -226,11 +226,11 @@ def test_fields_after_combined_are_left_out_with_a_warning(tmp_path: Path) -> No
 
 def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
     """A client may send the text of a quoted string, so names inside it are ignored; so are whole numbers."""
-    fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, -" urt=0.002, 0.012 uht=7 pipe=.'
+    fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, 0.001" urt=0.002, 0.012 uht=7 pipe=.'
     explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
     (log,) = explanation.evidence.access_logs
     assert log.content.request_time_s == distribution([0.014] * 9)
-    assert log.content.connect_time_s == distribution([0.001] * 9)
+    assert log.content.connect_time_s == distribution([0.001] * 18)
     assert log.content.small_response_s == distribution([0.014] * 9)
     assert log.content.header_minus_connect_s is None
 

@@ -19,12 +19,12 @@ from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period
 from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
-from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT
+from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT, SENT_AT_ONCE_BYTES
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.figures import Distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.sockets.table import LISTEN, SocketEntry, SocketTable
-from tuneproof.wording import count, seconds, share
+from tuneproof.wording import count, seconds, share, size
 
 # From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
@@ -162,6 +162,9 @@ def _of_log(log: LogSummary) -> Iterator[str]:
         text = f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
         if begun is not None and _has_most(begun, times) and begun.p90 < PROMPT_SHARE * times.p90:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
+        elif (small := log.sent_at_once_s) is not None and _are_prompt(small, times):
+            text += f"; {seconds(small.p90)} (p90) for responses of up to {size(SENT_AT_ONCE_BYTES)}: longer ones also "
+            text += "take the time in which clients read them"
         yield f"{text}."
     elif (slow := noticed(log.slowness, SLOW_SHARE)) is not None:
         text = f"{slow.failed} of {slow.requests} requests waited {seconds(SLOW_S)} or longer for an upstream"
@@ -183,7 +186,7 @@ def _rejections(log: LogSummary) -> Iterator[str]:
     if lower_limit(sum(refused.values()), log.requests) >= MOST:
         usual, most = max(refused.items(), key=lambda item: item[1])
         text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
-        yield f"{text}, {most} of them with {usual}."
+        yield f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}."
 
 
 def _incomplete(log: LogSummary) -> Iterator[str]:
@@ -197,6 +200,11 @@ def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:
     """Tell whether one request in a hundred is slow, and no upstream times show that only its body is long."""
     is_slow = times.p99 >= SLOW_S and times.count >= ENOUGH_EVENTS * 100
     return is_slow and (begun is None or begun.p99 >= SLOW_S or not _has_most(begun, times))
+
+
+def _are_prompt(small: Distribution, times: Distribution) -> bool:
+    """Tell whether small responses are so much faster than the others that these wait for the client."""
+    return small.count >= ENOUGH_REQUESTS and small.p99 < SLOW_S and small.p90 < PROMPT_SHARE * times.p90
 
 
 def _is_late_connecting(log: LogSummary) -> bool:

@@ -247,6 +247,14 @@ SYMPTOMS = {
         log(request_time_s=spread(0.01, 2.0, slow_share=0.05, count=400), header_minus_connect_s=None),
         "p90 request time is 10 ms, p99 2 s (median 10 ms).",
     ),
+    "downloads": (
+        log(request_time_s=spread(0.01, 9.0), header_minus_connect_s=None, sent_at_once_s=spread(0.02)),
+        "p90 request time is 9 s, p99 9 s (median 10 ms); 20 ms (p90) for responses of up to 16 KiB: longer ones also",
+    ),
+    "small responses are slow, too": (
+        log(request_time_s=spread(0.01, 9.0), header_minus_connect_s=None, sent_at_once_s=spread(0.02, 9.0)),
+        "p90 request time is 9 s, p99 9 s (median 10 ms).",
+    ),
     "captured-5xx": (
         service(server_errors=50),
         "50 of 200 responses from 10.0.0.2:8000 have a status of 500 or above (25 %).",
@@ -282,6 +290,10 @@ SYMPTOMS = {
     "4xx": (
         log(status_counts={200: 50, 403: 40, 404: 110}),
         "150 of 200 requests were answered with a client error, 110 of them with 404.",
+    ),
+    "403": (
+        log(status_counts={403: 200}),
+        "200 of 200 requests were answered with a client error, all of them with 403.",
     ),
     "408": (
         log(status_counts={200: 190, 408: 10}, incomplete_requests={408: 10}),

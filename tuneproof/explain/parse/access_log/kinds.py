@@ -19,6 +19,8 @@ _CHECKED: Final = re.compile(
     r"|nginx_status|stub_status|basic_status)(?:/|$)",
     re.IGNORECASE,
 )
+SENT_AT_ONCE_BYTES: Final = 16 << 10
+"""Linux's default send buffer (tcp_wmem)."""
 _IDENTIFIER: Final = re.compile(r"[^/]*[0-9][^/]*")
 _LONGEST_PATH: Final = 200
 
@@ -34,11 +36,19 @@ def is_incomplete(record: LogRecord) -> bool:
     nginx then closes the connection without a response, and logs 408 after a timeout, 400 after the client's close. An
     upstream or a location may also answer with these: only a 400 without a request line is certainly nginx's.
     """
-    sent = record.body_bytes if record.body_bytes is not None else record.sent_bytes
-    if sent != 0 or record.status in record.upstream_status:
+    if _sent_bytes(record) != 0 or record.status in record.upstream_status:
         return False
     has_line = record.request is None or bool(record.request.strip("- "))
     return record.status == REQUEST_TIMEOUT or (record.status == BAD_REQUEST and not has_line)
+
+
+def is_sent_at_once(record: LogRecord) -> bool | None:
+    """Tell whether a response fits into a socket's send buffer, so that it need not wait for the client.
+
+    Returns: None if its size is not logged.
+    """
+    sent = _sent_bytes(record)
+    return None if sent is None else sent <= SENT_AT_ONCE_BYTES
 
 
 def may_have_body(record: LogRecord) -> bool:
@@ -55,6 +65,10 @@ def is_health_check(record: LogRecord) -> bool:
 def kind_of_path(record: LogRecord) -> str:
     """Return the path without the query, with a star for each part that contains a digit, as identifiers do."""
     return _IDENTIFIER.sub("*", _path(record)[:_LONGEST_PATH])
+
+
+def _sent_bytes(record: LogRecord) -> int | None:
+    return record.body_bytes if record.body_bytes is not None else record.sent_bytes
 
 
 def _path(record: LogRecord) -> str:

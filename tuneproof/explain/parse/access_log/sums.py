@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.explain.parse.access_log.kinds import lasts_by_design, may_have_body
+from tuneproof.explain.parse.access_log.kinds import is_sent_at_once, lasts_by_design, may_have_body
 from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.figures import Distribution, percentile
 
@@ -239,8 +239,6 @@ class ShortBodies:
 
 _CLIENT_CLOSED_REQUEST: Final = 499
 _GATEWAY_TIMEOUT: Final = 504
-# Linux's default send buffer (tcp_wmem).
-_SENT_AT_ONCE_BYTES: Final = 16 << 10
 _GIVEN_UP: Final = frozenset({_CLIENT_CLOSED_REQUEST, _GATEWAY_TIMEOUT})
 
 
@@ -255,7 +253,8 @@ class Upstreams:
         # nginx waits for, too; nor for small responses: these fit into a socket at once, so a difference has another
         # reason, such as limit_req or auth_request.
         self.client_s = Sample()
-        # The servers' time in requests without a body and with a small response: the client has no part in it.
+        # The servers' time in requests without a body and with a small response: the client has no part in it. Not if a
+        # server was not reached: that is not its time.
         self.small_s = Sample()
         # Attempts without a header that nginx or the client gave up on; and connects that nginx gave up on.
         self.unanswered_s = Sample()
@@ -276,12 +275,11 @@ class Upstreams:
             self._add_given_up(record)
         known = [time_s for time_s in responses if time_s is not None]
         has_body = record.request is not None and may_have_body(record)
-        sent = record.body_bytes if record.body_bytes is not None else record.sent_bytes
-        is_small = sent is not None and sent <= _SENT_AT_ONCE_BYTES
-        if known and is_small and not has_body and not lasts_by_design(record):
+        is_small = is_sent_at_once(record)
+        is_reached = len(connects) != len(responses) or None not in connects
+        if known and is_small and is_reached and not has_body and not lasts_by_design(record):
             self.small_s.add(sum(known))
-        is_large = sent is not None and not is_small
-        if known and record.request_time_s is not None and not has_body and is_large:
+        if known and record.request_time_s is not None and not has_body and is_small is False:
             # Both are rounded, and a stalled worker's clock is late: the difference may be negative.
             self.client_s.add(max(0.0, record.request_time_s - sum(known)))
 

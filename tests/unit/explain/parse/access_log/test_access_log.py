@@ -233,8 +233,15 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
             "small_response_s",
             [0.1],
         ),
+        # Time in which no connection was established does not count as the upstream's, either.
+        (
+            [a_line(bytes="160", status="504", uct="-", uht="-", urt="60.0"), a_line(bytes="9")],
+            "small_response_s",
+            [0.053],
+        ),
+        ([a_line(bytes="16384", rt="0.020"), a_line(bytes="16385", rt="9.000")], "sent_at_once_s", [0.02]),
     ],
-    ids=["upgraded", "408", "502", "a body", "small", "upstreams alone"],
+    ids=["upgraded", "408", "502", "a body", "small", "upstreams alone", "not connected", "sent at once"],
 )
 def test_times_with_another_reason_do_not_count(lines: list[str], figure: str, times_s: list[float]) -> None:
     assert getattr(summary(lines), figure) == distribution(times_s)
