@@ -29,7 +29,7 @@ def resolved(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
     """Return the context of an environment, and its source: a variable, a file, or nothing.
 
-    BadInputError: the file cannot be read.
+    Raises BadInputError: the file cannot be read.
     """
     if environment.get("DOCKER_HOST"):
         return DEFAULT, "DOCKER_HOST"
@@ -47,7 +47,7 @@ def at_context(name: str, environment: Mapping[str, str], *, option: str = "Dock
     """Return the environment that selects a context's engine.
 
     option: the source of the context's name, for messages.
-    BadInputError: there is no such context, or the store cannot be read.
+    Raises BadInputError: there is no such context, or the store cannot be read.
     """
     if name == DEFAULT:
         kept = {key: environment[key] for key in CERTIFICATES if key in environment}

@@ -1,9 +1,9 @@
 """An engine's lock: only one run at a time measures on an engine, no matter who started the run, or where.
 
-The lock is a container that is never started. The engine gives a container's name to one client only, atomically
-(unlike networks, which may share names, and volumes, which several clients can create under one name). The lock is
-removed by its id, so that nobody can remove a lock that somebody else has just taken. It has the session's labels, so
-the reaper and the sweep of leftovers remove it like everything else of a dead session.
+The lock is a container that is never started. The engine gives a container's name to one client only, atomically.
+Networks may share a name, and several clients can create a volume under one name. The lock is removed by its id, so
+that nobody can remove a lock that somebody else has just taken. It has the session's labels, so the reaper and the
+sweep of leftovers remove it like everything else of a dead session.
 
 A waiting session has a ticket, which is another such container, and the oldest ticket is next. Without tickets, the
 engine would give the lock to any waiting session, and some session might never get it.
@@ -29,7 +29,6 @@ from tuneproof.lab.engine.sweep import is_dead, remove_session
 NAME: Final = "tuneproof-turn"
 """Earlier versions use the same name."""
 TICKET: Final = f"{NAME}-ticket-"
-"""The beginning of tickets' names."""
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
@@ -73,7 +72,7 @@ def locked(
                     break
                 is_left = is_dead(client, labels)
             if is_left:
-                # Everything of the dead session is removed, since its running containers would disturb this one.
+                # Everything of the dead session is removed, since its running containers would disturb this run.
                 with engine_errors(f"removing what a dead session left on engine {name}"):
                     remove_session(client, labels[SESSION])
                 continue
@@ -106,7 +105,6 @@ def _tickets(api: docker.APIClient) -> Sequence[tuple[str, Mapping[str, str]]]:
 
 
 def _held(api: docker.APIClient, name: str) -> tuple[str, Mapping[str, str]] | None:
-    """Return the id and labels of the container with this name."""
     try:
         found = api.inspect_container(name)
     except NotFound:

@@ -1,6 +1,6 @@
 """The memory that a run and its containers use, as the kernel reports it if the engine is on this machine.
 
-The page cache, which the kernel frees when memory is needed, does not count.
+The page cache is not included, since the kernel frees it when memory is needed.
 """
 
 import os

@@ -97,7 +97,6 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
 
 @contextlib.contextmanager
 def _forwarded(address: str) -> Iterator[Path]:
-    """Forward an engine's socket to a local one over ssh inside the context."""
     place = urlsplit(address)
     who = f"{place.username}@{place.hostname}" if place.username else f"{place.hostname}"
     port = ("-p", str(place.port)) if place.port else ()

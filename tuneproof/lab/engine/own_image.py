@@ -1,4 +1,4 @@
-"""A user's image with an nginx: its version, and the path of its configuration."""
+"""The nginx in a user's image: its version, and the path of its configuration."""
 
 import re
 from dataclasses import dataclass

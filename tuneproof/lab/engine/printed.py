@@ -38,8 +38,7 @@ def _followed(api: docker.APIClient, container_id: str, text: bytes, times: int,
                 looked_at = at + len(text)
             if found >= times:
                 break
-            # The text may continue in the next part. No part is searched twice, since a log may have any number of
-            # parts.
+            # The text may continue in the next part. Searching the whole log for each part would take quadratic time.
             looked_at = max(looked_at, len(log) - len(text) + 1)
     finally:
         end.cancel()

@@ -1,4 +1,4 @@
-"""A session: leftovers of dead sessions are removed before it, and everything that it started after it.
+"""A session: it first removes the leftovers of dead sessions, and at its end everything that it started.
 
 The session's reaper, a process that outlives it, removes what the session could not. The reaper holds the read end of a
 pipe; only the session has the write end. When the session ends, even by SIGKILL, the kernel closes the pipe; the reaper
@@ -66,8 +66,8 @@ def session_on(
 def reaper(session: Session, *, engine: str = "", continues: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Run an engine's reaper around everything that the session starts.
 
-    At the end, the reaper searches once more. After an exception, the session may not have cleaned up; then the reaper
-    continues alone, for up to an hour if the engine does not answer.
+    After a normal end, the reaper searches once more. After an exception, the session may not have cleaned up; then the
+    reaper continues alone, for up to an hour if the engine does not answer.
 
     continues: returns whether something may still appear after the session's end, so that the reaper must continue.
     """
@@ -115,7 +115,7 @@ def reap(session_id: str, *, quiet_s: float, engine: str = "") -> None:
             with environment_of(engine) if engine else nullcontext(resolved()) as environment:
                 client = docker.from_env(environment=environment)
                 try:
-                    # A network over several engines can be removed once the last container on any of them is gone.
+                    # A network over several engines can be removed only once its containers on all of them are gone.
                     removed = remove_session(client, session_id)
                     seen = removed.total + len(removed.refused) + has_overlay_network(client, session_id)
                 finally:

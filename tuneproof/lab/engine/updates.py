@@ -38,7 +38,7 @@ class Updates:
     """The available security updates."""
 
     packages: tuple[str, ...]  # names of the packages that have an update
-    listed: date  # date of the package list, which does not contain later updates
+    listed: date  # date of the oldest package list used; later updates are missing
 
 
 def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterator[str]:
@@ -81,7 +81,6 @@ def updates_for(packages: Iterable[str], suite: str, *, run: Run = commands.run)
 
 
 def _simulated(packages: str, architecture: str, run: Run) -> commands.Finished:
-    """Let apt simulate an upgrade of these packages."""
     with tempfile.NamedTemporaryFile("w", prefix="tuneproof-", encoding="utf-8") as status:
         status.write(packages)
         status.flush()
