@@ -1,4 +1,4 @@
-"""Functions on exchanges, that is, individual requests with their responses."""
+"""Functions on individual requests with their responses."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,5 +11,5 @@ def answers_of(connections: Iterable[Connection]) -> Iterator[Answer]:
 
 
 def statuses(connections: Iterable[Connection], status: int) -> int:
-    """Count the answers with a status; 0 for requests without an answer."""
+    """Count the answers with a status; a missing answer has status 0."""
     return sum(answer.status == status for answer in answers_of(connections))

@@ -28,7 +28,7 @@ from tuneproof.lab.topology.program import Answered, Call, recorded_by
 from tuneproof.lab.topology.roles import Role
 
 _MOST_CLIENTS: Final = 64
-# client_header_timeout, send_timeout, proxy_read_timeout; nginx keeps idle connections for at least 60 s, too.
+# The default of client_header_timeout, send_timeout and proxy_read_timeout; the keepalive timeouts are not shorter.
 _ENDED_AFTER_S: Final = 60.0
 _ENDS: Final = "nginx closes silent connections"
 
@@ -100,7 +100,7 @@ class Rig(TrialNginx):
         self.must(took_s < ends_s, f"the trial took {took_s:.1f} s, and after {ends_s:g} s {what}")
 
     def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
-        """Return how many requests got a complete 200, which is ``requests``: otherwise the trial is void."""
+        """Make the trial void unless this many requests got a complete 200; return their number."""
         answered = sum(answer.status == 200 and answer.complete for answer in answers_of(connections))  # noqa: PLR2004
         self.must(answered == requests, f"{answered} of {requests} requests got a complete 200")
         return answered
@@ -220,7 +220,7 @@ class Rig(TrialNginx):
         raise LabError(f"all ports from {ports[0]} on are in use by sockets of earlier trials")
 
     def backends(self) -> list[str]:
-        """Return the names of the backends that the subject can reach: in the lab, and on its own machine."""
+        """Return the names of the backends that the subject can reach: over the network, or on localhost."""
         return [
             one.spec.name
             for one in self._stage.lab.containers()
@@ -243,11 +243,11 @@ class Rig(TrialNginx):
         self.client.open_streams(*self.at(port), asked)
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Return how much of each such response has arrived so far."""
+        """Return how much of each response of :meth:`open_streams` has arrived so far."""
         return self.client.arrived()
 
     def leave_streams(self) -> None:
-        """Close the connections of these responses, and forget them."""
+        """Close the connections of :meth:`open_streams`, and forget their responses."""
         since_s, self._streams_since_s = self._streams_since_s, None
         with self.before(_ENDED_AFTER_S, _ENDS, since_s=since_s):
             self.client.leave_streams()
