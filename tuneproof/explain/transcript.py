@@ -36,8 +36,8 @@ _LONGEST_LINE: Final = 500
 class Output:
     """The output of a command."""
 
-    command: str  # the command; empty before the first prompt
-    text: str  # its output
+    command: str  # empty before the first prompt
+    text: str
     host: str  # the host in the prompt; empty if there is none
 
 

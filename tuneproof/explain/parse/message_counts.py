@@ -33,7 +33,7 @@ _CONTEXT: Final = re.compile(
 _OF_MAIL: Final = re.compile(r', login: "|, upstream: [^"]| using starttls, server: ')
 _MAIL_STATES: Final = (" while in auth state", " while in http auth state", " while in starttls state")
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
-# HTTP logs the server's name, stream and mail its listening address.
+# HTTP logs the server's name; stream and mail log its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
 # Before there is a request, HTTP logs the address, too.
 _OF_HTTP_TOO: Final = (
@@ -159,7 +159,7 @@ def _more(names: dict[str, int], name: str, times: int) -> None:
 
 
 class MessageCounts:
-    """Counts messages by row and hour: a log may span weeks, and a problem an hour of them."""
+    """Counts messages by row and hour: a log may span weeks, but a problem may last only an hour."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _Count] = {}
@@ -218,7 +218,7 @@ class MessageCounts:
 
     def known(self) -> tuple[MessageCount, ...]:
         """Return the counts."""
-        # Lines that accompany counted ones count only if those are missing, even from other hours.
+        # A row's accompanying lines count only if none of its other lines was counted in any hour.
         counted = {row for (row, _), count in self._counts.items() if count.number}
         return tuple(
             MessageCount(

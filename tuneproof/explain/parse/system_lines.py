@@ -37,7 +37,7 @@ _EVENT: Final = re.compile(
     r"\d+/\d+ nodes are available)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
-# Every row without levels has one of these; most other lines have none. This search takes a tenth of a pattern's time.
+# A message of such a row contains one of these; most lines contain none. Searching takes a tenth of a pattern's time.
 _ANY_OF_THEM: Final = tuple(
     (  # noqa: SIM905 - one line for each of eighty short texts would hide the program around them
         "segfault at|general protection|invalid opcode|ut of memory|ut of socket memory|oom-kill|OOM kill|OOMKill|"
