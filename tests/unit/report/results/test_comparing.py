@@ -30,6 +30,15 @@ def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple
     assert text.splitlines()[-1].startswith(f"No verdict changed: {len(cells)} results are in both runs")
 
 
+def test_of_many_results_in_only_one_run_twenty_are_listed(tmp_path: Path) -> None:
+    """A run of one claim may be compared with the results of all claims."""
+    old = written(tmp_path / "old", a_cell("both"), *(a_cell(f"claim{number}") for number in range(23)))
+    text = render_comparison(compare(old, written(tmp_path / "new", a_cell("both"))), width=None, color=False)
+    assert text.count("only in the old: stall/claim") == 20
+    assert "only in the old: 3 more (--json lists all)\n" in text
+    assert "1 result is in both runs, 23 only in the old run" in text
+
+
 def test_only_a_changed_verdict_is_a_change(tmp_path: Path) -> None:
     """A cell in only one run is listed separately; figures have full precision, as in results.json."""
     old = written(tmp_path / "old", a_cell("same"), a_cell("changed"), a_cell("removed"))
