@@ -37,10 +37,6 @@ _POLL_S: Final = 1.0
 _CONFLICT: Final = 409
 
 
-class EngineBusyError(EngineUnavailableError):
-    """Somebody else is measuring on the engine."""
-
-
 @contextmanager
 def locked(
     client: docker.DockerClient,
@@ -53,8 +49,8 @@ def locked(
 ) -> Iterator[None]:
     """Use an engine exclusively inside the context.
 
-    wait_s: how long to wait (default: an hour). Raises EngineBusyError: other runs held the lock all that time; the
-        message names one of them. Raises TuneproofError: the engine refused, or does not answer.
+    wait_s: how long to wait (default: an hour). Raises EngineUnavailableError: other runs held the lock all that time;
+        the message names one of them. Raises TuneproofError: the engine refused, or does not answer.
     """
     deadline_s = time.monotonic() + wait_s
     reported = ticket = ""
@@ -78,7 +74,7 @@ def locked(
                 continue
             why = f"{name} is {'reserved for' if found in dict(tickets) else 'in use by'} {_holder(labels)}"
             if time.monotonic() >= deadline_s:
-                raise EngineBusyError(
+                raise EngineUnavailableError(
                     f"Engine {why}, after a wait of {wait_s / 60:.0f} minutes.",
                     remedy="try again later; if that run no longer exists, `./lab clean --engine` removes its lock",
                 )

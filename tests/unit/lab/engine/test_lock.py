@@ -11,7 +11,7 @@ from tests.support.fake_api import ALIVE, DEAD, FakeApi, refusal
 from tuneproof.errors import EngineUnavailableError, LabError
 from tuneproof.lab.engine import lock
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, TICKET, EngineBusyError, locked
+from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, TICKET, locked
 
 if TYPE_CHECKING:
     from docker.errors import APIError
@@ -97,7 +97,7 @@ def test_a_session_gives_up_waiting_for_a_run(monkeypatch: pytest.MonkeyPatch, s
     engine = Engine(ALIVE)
     for state in states:
         engine.add_lease(ALIVE, state)
-    with pytest.raises(EngineBusyError, match="Engine big is in use by eve@desk since 12:00 UTC"):
+    with pytest.raises(EngineUnavailableError, match="Engine big is in use by eve@desk since 12:00 UTC"):
         locking(engine, monkeypatch).__enter__()
     assert engine.now_s == pytest.approx(60, abs=1)
     assert engine.removed == [TICKET_OF_MINE]
@@ -107,7 +107,7 @@ def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatc
     """The session's containers would disturb the next measurement. An ended lease of another session does not count."""
     engine = Engine(ALIVE)
     engine.add_lease(DEAD, "exited")
-    with pytest.raises(EngineBusyError):
+    with pytest.raises(EngineUnavailableError, match="after a wait of"):
         locking(engine, monkeypatch).__enter__()
     engine.add_lease(ALIVE, "exited")
     engine.removed.clear()
