@@ -17,6 +17,8 @@ BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
 """A limit for steps that take milliseconds: only a test that hangs reaches it, even on a busy machine."""
+MORE_THAN_BUFFERED: Final = 32 << 20
+"""The kernel buffers less for a few connections that nothing reads: tcp_rmem's default, tcp_wmem's maximum (tcp(7))."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 

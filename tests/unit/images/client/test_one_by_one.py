@@ -10,16 +10,13 @@ import pytest
 
 from images.client.loadgen import one_by_one
 from tests.support.closed_ports import closed_port
-from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, MORE_THAN_BUFFERED, Behaviour, FakeNginx
 from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
 # The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-
-# The kernel buffers less for two connections that nothing reads: tcp_rmem's default and tcp_wmem's maximum, see tcp(7).
-MORE_THAN_BUFFERED = 32 << 20
 
 
 def run_round(port: int, **changes: Any) -> RoundSeen:

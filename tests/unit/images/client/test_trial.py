@@ -1,21 +1,56 @@
 """A whole trial of the client against a stand-in for nginx, up to the lab's observation."""
 
 import json
+import mmap
+import struct
 import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
 
-from images.client.loadgen.trial import Trials, measure, prepare
+from images.client.loadgen import arrivals, bulk, fast, probe
+from images.client.loadgen import trial as trial_module
+from images.client.loadgen.trial import Prepared, Trials, measure, prepare
 from tests.support.canned_trials import observed
-from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, MORE_THAN_BUFFERED, Behaviour, FakeNginx
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.load.waiting import wait_until
+from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import BulkSamples, Trial, TrialResult, Window
 
 # The threads of FakeNginx hold no lock that a forked load needs.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+
+class HeldClock:
+    """A clock that stands still shortly before a window until the loads have begun, for this process and its children.
+
+    Otherwise, a machine that starts the loads late would leave them only a part of the window.
+    """
+
+    BEFORE_S = 0.05
+
+    def __init__(self, start_s: float, has_begun: Callable[[], bool]) -> None:
+        self._start_s = start_s
+        self._has_begun = has_begun
+        self._shared = mmap.mmap(-1, 8)  # when the clock was released; 0: it stands still
+
+    def monotonic(self) -> float:
+        (released_s,) = struct.unpack("d", self._shared[:])
+        return self._start_s - self.BEFORE_S + (time.monotonic() - released_s if released_s else 0.0)
+
+    def sleep(self, seconds: float) -> None:
+        """Release the clock before the first wait."""
+        if not any(self._shared[:]):
+            wait_until(self._has_begun, "the loads have not begun")
+            self._shared[:] = struct.pack("d", time.monotonic())
+        time.sleep(seconds)
+
+    time = staticmethod(time.time)
 
 
 def spec(server: FakeNginx, **changes: Any) -> Trial:
@@ -38,10 +73,33 @@ def spec(server: FakeNginx, **changes: Any) -> Trial:
     return Trial(**{**quick, **changes})
 
 
-def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window:
+def measured(server: FakeNginx, prepared: Prepared) -> TrialResult:
+    """Run a prepared trial; its window starts once its downloads are being read, or have ended."""
+    children: list[Child[Any]] = []
+
+    def started(work: Callable[[Connection], object]) -> Child[Any]:
+        children.append(Child(work))
+        return children[-1]
+
+    def has_begun() -> bool:
+        return (
+            not any(prepared.trial.bulk_per_worker)
+            or server.endless_bytes > MORE_THAN_BUFFERED
+            or any(child.pipe.poll() for child in children)
+        )
+
+    start_s = time.monotonic() + HeldClock.BEFORE_S
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial_module, "Child", started)
+        clock = HeldClock(start_s, has_begun)
+        for module in (arrivals, bulk, fast, probe, trial_module):
+            patch.setattr(module, "time", clock)
+        return measure(prepared, start_s=start_s)
+
+
+def trial(server: FakeNginx, **changes: Any) -> Window:
     """Run a short trial; return what the lab would read."""
-    prepared = prepare(spec(server, **changes))
-    went = measure(prepared, start_s=time.monotonic() + settle_s)
+    went = measured(server, prepare(spec(server, **changes)))
     window = from_plain(TrialResult, json.loads(json.dumps(to_plain(went)))).window
     assert window is not None
     return window
@@ -63,7 +121,7 @@ def test_a_trial_records_everything_that_an_observation_needs() -> None:
     assert observation.bulk_ended_early == 0
     assert len(observation.fast) == 15
     assert all(request.complete and request.body_bytes == 100_000 for request in observation.baseline)
-    assert len(observation.baseline) > 1
+    assert observation.baseline
     assert observation.measuring_s >= 0.6
     assert window.measure_s == 0.3
     assert {request.trial for request in server.requests} == {"arm-b1"}
@@ -96,9 +154,9 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
         prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
         server.wait_for_open(3)
         before = len(server.workers_asked_for("/probe"))
-        start_s = time.monotonic() + 0.05
-        window = measure(prepared, start_s=start_s).window
-        assert time.monotonic() >= start_s + 0.3
+        began_s = time.monotonic()
+        window = measured(server, prepared).window
+        assert time.monotonic() - began_s >= 0.3
         server.wait_for_open(0)
         # The only probe after the search is the last request, to the worker that must delete temporary files.
         assert server.requests[-1].path == "/probe"
@@ -126,8 +184,8 @@ def test_without_probes_and_downloads_workers_are_not_searched_for(fast_rate_hz:
 def test_the_window_starts_at_the_given_time() -> None:
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         began_s = time.monotonic()
-        window = trial(server, settle_s=0.5, bulk_per_worker=(1, 0))
-        assert time.monotonic() - began_s >= 0.8
+        window = trial(server, bulk_per_worker=(1, 0))
+        assert time.monotonic() - began_s >= 0.3 + HeldClock.BEFORE_S
     # All bytes have arrived before the window.
     assert window.bulk == BulkSamples(worker_bytes=(0, 0), ended_early=1)
     for samples in window.probe:
@@ -135,11 +193,12 @@ def test_the_window_starts_at_the_given_time() -> None:
         assert all(0 <= each_ms < 300 for each_ms in intended_ms)
 
 
-def test_an_unprepared_or_late_trial_is_not_run() -> None:
+def test_an_unprepared_or_late_trial_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of the window must not count as the whole. A late trial closes its connections and can be repeated."""
     trials = Trials()
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
-        for settle_s, runs in ((-0.2, False), (0.1, True)):
+        for latest_s, settle_s, runs in ((0.1, -0.2, False), (HANG_S, 0.1, True)):
+            monkeypatch.setattr(trial_module, "_LATEST_S", latest_s)
             with pytest.raises(CannotDoError, match="no trial was prepared"):
                 trials.go(time.monotonic())
             trials.prepare(spec(server, bulk_per_worker=(1, 0)))
@@ -150,7 +209,8 @@ def test_an_unprepared_or_late_trial_is_not_run() -> None:
             trials.go(time.monotonic())
 
 
-def test_a_prepared_trial_replaces_the_previous_one() -> None:
+def test_a_prepared_trial_replaces_the_previous_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_module, "_LATEST_S", HANG_S)
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
