@@ -18,7 +18,7 @@ from tests.fuzz.seeds import SEEDS
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
-INPUTS = 150
+INPUTS = 60
 MIB = 1 << 20
 SEED = b"one 1\ntwo 22\nthree 333\n"
 

@@ -15,7 +15,7 @@ from tuneproof.conf.statements import Statement
 from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.wording import as_numbers
 
-SEEDS: Final = 12
+SEEDS: Final = 6
 PROTECTING: Final = frozenset(
     {"deny", "allow", "auth_basic", "auth_request", "limit_req", "limit_conn", "ssl_verify_client", "internal"}
 )

@@ -38,7 +38,9 @@ def test_the_late_connections_are_separated_from_the_others(late: int) -> None:
     assert len(parted.late) == late * ANSWERS
 
 
-@pytest.mark.parametrize("everywhere", [0.0, 0.05, 0.2, 0.3, 0.6])
+@pytest.mark.parametrize(
+    "everywhere", [0.0, 0.05, 0.3, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.2, 0.6))]
+)
 def test_connections_that_are_late_equally_often_are_rarely_separated(everywhere: float) -> None:
     """A noisy machine makes all connections late equally often; by chance, some stand out in a few of 300 rounds."""
     parted = [split(a_round(*[everywhere] * CONNECTIONS, seed=seed)).late_connections > 0 for seed in range(300)]

@@ -12,13 +12,13 @@ from tuneproof.report.html import write_report
 from tuneproof.report.results.run_file import Results
 
 
-@pytest.fixture(name="browser", scope="module")
+@pytest.fixture(name="browser", scope="package")
 def browser_fixture() -> Iterator[Browser]:
     with chromium() as browser:
         yield browser
 
 
-@pytest.fixture(name="small", scope="module")
+@pytest.fixture(name="small", scope="package")
 def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
     results = write_small_run(tmp_path_factory.mktemp("small") / "run")
     write_report(results, results.path.parent)

@@ -68,7 +68,16 @@ def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> No
         assert page.locator(".plot .xtick text").first.evaluate("one => getComputedStyle(one).fill") == ink
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_background_follows_the_preferred_colour_scheme(page: Page, small: Results) -> None:
+    page.goto(first_page(small))
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        red, green, blue = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+        assert (red + green + blue < 200) == (scheme == "dark")
+
+
+# The layout hardly depends on colours.
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results, scheme: str, tmp_path: Path) -> None:
     """Each claim becomes a card. Screenshots are saved in the test's temporary folder."""
     page.set_viewport_size(_NARROW)  # type: ignore[arg-type]
@@ -80,8 +89,6 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results,
         assert page.screenshot(path=tmp_path / f"{name}-{scheme}.png", full_page=True)
     page.goto(first_page(small))
     assert page.locator(".v .place").first.is_visible()
-    red, green, blue = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
-    assert (red + green + blue < 200) == (scheme == "dark")
 
 
 def test_printed_pages_have_light_colours_and_no_controls(page: Page, small: Results) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support.canned_pidstat import CPU, ONE_LINE, THREADS
-from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, figures, report
+from tuneproof.explain.parse.processes import pidstat
+from tuneproof.explain.parse.processes.pidstat import figures, report
 
 
 def test_samples_have_their_columns_and_averages_are_marked() -> None:
@@ -90,10 +91,11 @@ def test_lines_other_than_samples_are_counted() -> None:
     assert len(found.samples) == 4
 
 
-def test_samples_beyond_the_limit_are_counted() -> None:
+def test_samples_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pidstat, "MAX_SAMPLES", 5)
     header, row = "10:00:00 UID PID %CPU Command\n", "10:00:01 33 7 1.00 nginx\n"
-    found = report(header + row * (MAX_SAMPLES + 3))
-    assert (len(found.samples), found.omitted_samples) == (MAX_SAMPLES, 3)
+    found = report(header + row * 8)
+    assert (len(found.samples), found.omitted_samples) == (5, 3)
     shown = {figure.name: figure.value for figure in figures(found)}
     assert shown["samples beyond the limit, ignored"] == 3
 
