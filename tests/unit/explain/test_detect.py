@@ -53,6 +53,7 @@ def test_every_capture_format_is_recognised(magic: str) -> None:
         ("server {\n  listen 80;\n}\n", Kind.NGINX_CONF),
         ("upstream app {\n}\n", Kind.NGINX_CONF),
         ("log_format x '$status';", Kind.NGINX_CONF),
+        (f"{SAMPLES[Kind.DF]}{SAMPLES[Kind.ERROR_LOG]}", Kind.ERROR_LOG),
         # A question in a forum may contain both nginx's messages and a configuration.
         ("Why?\n2026/11/26 10:00:01 [error] 7#7: *1 x\nserver {\n  listen 80;\n}\n", Kind.ERROR_LOG),
     ],

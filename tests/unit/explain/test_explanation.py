@@ -149,10 +149,11 @@ def test_an_applications_requests_are_left_out_only_if_other_lines_are_nginxs(
     ("own", "other"),
     [
         ("nginx-1  | ", "app-1    | 2026-11-20T09:00:00Z INFO handled in 20ms"),
+        ("[pod/web-7d9c/nginx] ", "[pod/web-7d9c/app] INFO handled in 20ms"),
         ("Nov 20 09:00:00 web1 nginx: ", "Nov 20 09:00:00 web1 CRON[1234]: (root) CMD (true)"),
         ("2026-11-20T09:00:00.123456+01:00 web1 nginx[7]: ", "2026-11-20T09:00:00.123456+01:00 web1 sshd[9]: closed"),
     ],
-    ids=["compose", "syslog", "journald"],
+    ids=["compose", "kubectl", "syslog", "journald"],
 )
 def test_lines_of_other_programs_do_not_count_as_unread_requests(own: str, other: str, tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{other}\n" * 20}).found

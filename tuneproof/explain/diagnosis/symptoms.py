@@ -63,8 +63,8 @@ _FORMAT_OF_OTHERS: Final = (
     "if these lines are requests, put them into a separate file, and name its fields with --nginx-conf or --log-format"
 )
 _WHICH_CLIENTS: Final = (
-    'error_log FILE info: its messages "client timed out" and "client prematurely closed connection" name the client '
-    "and what nginx was reading"
+    "the access log: are these requests from one client, such as a monitor or a scanner, or from many? error_log FILE "
+    "info logs what nginx was reading"
 )
 _WHAT_STAYS_OPEN: Final = (
     "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
