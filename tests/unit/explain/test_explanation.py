@@ -162,6 +162,7 @@ def test_lines_of_other_programs_do_not_count_as_unread_requests(own: str, other
     assert (log.content.requests, log.content.unmatched_lines) == (20, 0)
     (own_lines,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{own}broken\n" * 20}).found
     assert own_lines.evidence.access_logs[0].content.unmatched_lines == 20
+    assert "20 of 40 lines are not in the format: no figure includes them" in own_lines.warnings
 
 
 def test_lines_of_ingress_nginxs_controller_do_not_count_as_unread_requests(tmp_path: Path) -> None:
