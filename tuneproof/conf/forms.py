@@ -238,6 +238,8 @@ _FORMS: Final = (
         message='"expires" directive invalid value',
         place=slice(-1, None),
     ),
+    _Form(names="expires", words="modified", message='"expires" directive invalid value', place=slice(0, -1)),
+    _Form(names="disable_symlinks", words="off|on|if_not_owner|from=.+", message=_PARAMETER),
     _Form(names="keepalive_timeout", words=_TIME, message='"keepalive_timeout" directive invalid value'),
     _Form(names="worker_processes", words=r"auto|\d+", message='"worker_processes" directive invalid value'),
     _Form(names="gzip_static", words="on|off|always"),

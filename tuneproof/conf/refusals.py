@@ -38,6 +38,18 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
 _ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive"})
+# Those of http{} with a check in their own function; nginx accepts each once in a block.
+_ONCE_IN_HTTP: Final = frozenset(
+    {
+        *("charset", "client_body_temp_path", "dav_access", "directio", "disable_symlinks", "expires", "internal"),
+        *("keepalive_timeout", "open_file_cache", "open_log_file_cache", "real_ip_header", "userid_expires"),
+        *("userid_mark", "grpc_bind", "memcached_bind"),
+        *(f"{kind}_{name}" for kind in _CACHING for name in ("bind", "cache", "cache_key", "store", "temp_path")),
+    }
+)
+_OFF_ALONE: Final = ("proxy_redirect", "proxy_cookie_domain", "proxy_cookie_path", "proxy_cookie_flags")
+_OFF_ALONE_SINCE: Final = (1, 19, 3)
+_HTTP_LEVELS: Final = frozenset({"http", "server", "location", "if"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
 # The arguments that are regular expressions; in the second table, those that begin with a tilde.
@@ -188,7 +200,7 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             yield problem_at(said, "invalid URL prefix")
     yield from _condition(block)
     yield from _default_redirects(block)
-    yield from _mixed(block)
+    yield from _mixed(block, version)
     yield from _cached_and_stored(block)
     if version >= _NO_EMPTY_PATHS_SINCE:
         yield from (problem_at(said, "empty path") for said in block.own if said.name in _STORES and said.args == ("",))
@@ -227,11 +239,12 @@ def _default_redirects(block: Block) -> Iterator[Problem]:
             yield problem_at(said, message)
 
 
-def _mixed(block: Block) -> Iterator[Problem]:
-    """Yield the errors of ngx_http_mirror and ngx_http_secure_link about directives that exclude each other."""
-    mirrors = block.local("mirror")
-    if second := next((one for one in mirrors[1:] if "off" in {one.value, mirrors[0].value}), None):
-        yield problem_at(second, '"mirror" directive is duplicate')
+def _mixed(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_mirror, ngx_http_proxy_redirect and others about lines that exclude each other."""
+    for name in ("mirror", *(_OFF_ALONE if version >= _OFF_ALONE_SINCE else ())):
+        said = block.local(name)
+        if second := next((one for one in said[1:] if ("off",) in {one.args, said[0].args}), None):
+            yield problem_at(second, f'"{name}" directive is duplicate')
     secrets = block.local("secure_link_secret")
     if secrets and (block.local("secure_link") or block.local("secure_link_md5")):
         message = '"secure_link_secret" cannot be mixed with "secure_link" and "secure_link_md5"'
@@ -332,7 +345,8 @@ def _twice(block: Block) -> Iterator[Problem]:
     for one in everything:
         is_limit = isinstance(one, Statement) and one.name in {"limit_req", "limit_conn"}
         key = (one.name, _zone_of(one)) if isinstance(one, Statement) and is_limit else (one.name, "")
-        if key in seen and (is_limit or one.name in _ONLY_ONCE) and is_given(one):
+        is_once = one.name in _ONLY_ONCE or (block.name in _HTTP_LEVELS and one.name in _ONCE_IN_HTTP)
+        if key in seen and (is_limit or is_once) and is_given(one):
             yield problem_at(one, f'"{one.name}" directive is duplicate')
         seen.add(key)
     names = [said.name for said in block.own if said.name in {"root", "alias"}]
