@@ -203,6 +203,9 @@ def open_source(named: str, *, prefix: str = "", values: Mapping[str, str] | Non
 def _opened(named: str, *, prefix: str) -> Source:
     if named == STANDARD_INPUT:
         return _of_text(INPUT_NAME, _as_text(INPUT_NAME, _limited(INPUT_NAME, sys.stdin.buffer)))
+    if not named:
+        # As from an unset variable of a script; Path would take it for the current folder.
+        raise BadInputError("the configuration's name is empty", remedy="name an nginx.conf, its folder, or a dump")
     path = Path(named)
     try:
         if path.is_dir():

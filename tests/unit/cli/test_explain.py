@@ -113,6 +113,11 @@ def test_a_missing_file_is_bad_input_and_nothing_is_explained(lab: Lab) -> None:
     assert "where: no such file" in err
 
 
+def test_an_empty_name_is_not_the_current_folder(lab: Lab) -> None:
+    ended = lab("explain", "")
+    assert (ended.status, ended.out, "A file's name is empty." in ended.err) == (2, "", True)
+
+
 def test_standard_input_is_read_and_neither_docker_nor_pytest_is_needed() -> None:
     """A separate process lists the imported modules at the end."""
     script = (

@@ -362,6 +362,8 @@ def test_an_empty_file_is_not_a_configuration(tmp_path: Path, raw: bytes) -> Non
 def test_an_unusable_source_or_version_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInputError, match="no such file or folder"):
         audit(str(tmp_path / "gone.conf"))
+    with pytest.raises(BadInputError, match="the configuration's name is empty"):
+        audit("")
     with pytest.raises(BadInputError, match=r"no nginx\.conf and no \*\.conf"):
         audit(str(tmp_path))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
