@@ -136,8 +136,8 @@ def _parsed(written: str) -> tuple[str, range] | None:
     if not colon and (ports := _ports_alone(written)) is not None:
         return "0.0.0.0", ports  # noqa: S104 - as above
     ports = _ports(port) if colon else range(_DEFAULT_PORT, _DEFAULT_PORT + 1)
-    if not host:
-        raise _UrlError("no host")
+    if not host or "," in host:
+        raise _UrlError("host not found" if host else "no host")
     if host == "*":
         return "0.0.0.0", ports  # noqa: S104 - as above
     octets = _IPV4.fullmatch(host)
