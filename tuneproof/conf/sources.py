@@ -277,7 +277,11 @@ def _read(path: Path) -> str:
         with path.open("rb") as file:
             return _as_text(str(path), _limited(str(path), file))
     except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
+        is_denied = isinstance(error, PermissionError)
+        raise BadInputError(
+            f"{path} cannot be read: {error.strerror}",
+            remedy="give standard input: sudo nginx -T | ./lab audit -" if is_denied else "",
+        ) from error
 
 
 def _limited(name: str, file: IO[bytes]) -> bytes:

@@ -1,6 +1,7 @@
 """Sources of configurations: files, folders, dumps and pipes, with the additions of editors and terminals."""
 
 import codecs
+import errno
 import io
 import json
 import os
@@ -371,6 +372,17 @@ def test_an_unusable_source_or_version_is_rejected(tmp_path: Path, monkeypatch: 
         audit("-")
     with pytest.raises(BadInputError, match="--nginx newest: not a version"):
         of_bytes(tmp_path, TEXT.encode(), version="newest")
+
+
+def test_a_file_that_only_root_may_read_can_be_given_as_a_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_arguments: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / "nginx.conf").write_text(TEXT, encoding="utf-8")
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(BadInputError, match="cannot be read: Permission denied") as caught:
+        audit(str(tmp_path / "nginx.conf"))
+    assert "sudo nginx -T | ./lab audit -" in caught.value.remedy
 
 
 def test_colours_and_titles_are_removed() -> None:
