@@ -15,6 +15,8 @@ _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
 _FAIR_SHARE: Final = 0.05
 _CLOSED: Final = "connections in stream or mail: if no other server takes them, nginx closes them"
+_MINUTE_S: Final = 60
+_LONG_UNITS: Final = ((86_400, "days"), (3_600, "h"))
 _TIME: Final = "%Y/%m/%d %H:%M:%S"
 
 
@@ -91,13 +93,20 @@ def _often(finding: MessageFinding) -> str:
         text += f", {finding.first} to {finding.last[11:] if same_day else finding.last}"
         lasted_s = (_at(finding.last) - _at(finding.first)).total_seconds()
         if finding.number > 1 and lasted_s:
-            text += f" ({seconds(lasted_s)})" if lasted_s < 60 else f" ({lasted_s / 60:.0f} min)"  # noqa: PLR2004 - of a minute
+            text += f" ({_duration(lasted_s)})"
     if finding.of_requests is not None:
         text += f", in {count(finding.of_requests, 'request')}"
         if finding.answered:
             statuses = " or ".join(map(str, finding.row.statuses))
             text += f"; {count(finding.answered, 'request')} got {statuses}"
     return text
+
+
+def _duration(lasted_s: float) -> str:
+    if lasted_s < _MINUTE_S:
+        return seconds(lasted_s)
+    long = next(((unit_s, name) for unit_s, name in _LONG_UNITS if lasted_s >= 2 * unit_s), (_MINUTE_S, "min"))
+    return f"{lasted_s / long[0]:.0f} {long[1]}"
 
 
 def _affects(finding: MessageFinding) -> str:

@@ -69,6 +69,23 @@ def test_a_finding_has_the_count_times_and_subjects_of_its_messages() -> None:
     assert about == "upstream 10.0.0.5:80; request GET /a/*; server shop; clients 10.0.0.9 (3), 10.0.0.8 (2)."
 
 
+@pytest.mark.parametrize(
+    ("last", "lasted"),
+    [
+        ("26 09:00:59", "58 s"),
+        ("26 09:01:01", "1 min"),
+        ("26 10:59:00", "119 min"),
+        ("26 11:30:01", "2 h"),
+        ("28 08:00:01", "47 h"),
+        ("29 09:00:01", "3 days"),
+    ],
+)
+def test_the_time_from_the_first_message_to_the_last_has_a_fitting_unit(last: str, lasted: str) -> None:
+    (finding,) = found([*written(BIG), *(line.replace("26 09:00:01", last) for line in written(BIG))]).problems
+    (logged, *_) = (line.text for line in answer(finding) if line.label == "Logged")
+    assert logged.endswith(f"({lasted}).")
+
+
 def test_a_message_that_follows_from_another_is_not_a_problem_itself() -> None:
     """It may be logged more often than its cause. Without the cause, it is the problem."""
     (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
