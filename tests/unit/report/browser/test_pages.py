@@ -14,9 +14,9 @@ pytestmark = pytest.mark.browser
 _NARROW = {"width": 390, "height": 844}
 
 
-def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None:
+def open_cell(page: Page, results: Results) -> None:
     """Open a cell's page, and wait until its charts are drawn."""
-    page.goto(cell_page(results, name))
+    page.goto(cell_page(results, "restores_loop"))
     page.wait_for_selector("html[data-charts]", state="attached")
 
 
@@ -29,7 +29,7 @@ def test_every_page_opens_from_disk(page: Page, small: Results) -> None:
 
 
 def test_a_cells_figures_are_those_of_results_json(page: Page, small: Results) -> None:
-    open_cell(page, small)
+    page.goto(cell_page(small, "restores_loop"))
     cell = small.cells[0]
     assert cell.effect is not None
     figures = page.eval_on_selector_all(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.canned_access_logs import CURED, STALLED, a_line
+from tuneproof.explain.parse.access_log import sums
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
 from tuneproof.explain.parse.access_log.log_summary import figures, summarise
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
@@ -342,11 +343,12 @@ def test_each_kind_of_failure_has_its_outage() -> None:
     assert summarise([probe], format_name="own").abandonment is None
 
 
-def test_a_long_logs_last_outage_is_kept() -> None:
+def test_a_long_logs_last_outage_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "_MOST_MINUTES", 100)
     outages = Outages()
-    for minute in range(150_001):
-        outages.add(60.0 * minute, has_failed=minute in {0, 150_000})
-    assert outages.worst() == Outage(begin_s=9_000_000, end_s=9_000_060, requests=1, failed=1)
+    for minute in range(151):
+        outages.add(60.0 * minute, has_failed=minute in {0, 150})
+    assert outages.worst() == Outage(begin_s=9_000, end_s=9_060, requests=1, failed=1)
 
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
