@@ -226,6 +226,13 @@ CASES: Final[Rows] = {
             "for 1: 3 of 200 requests were answered 502, within 1 ms (p90): the failures were immediate",
             log(status_counts={502: 3}, connect_time_s=None, bad_gateway_s=spread(0.001)),
         ),
+        row(
+            "502s of which some have another reason",
+            POSSIBLE,
+            "for 1: 3 of 200 requests were answered 502 without another reason in the error log, within 1 ms (p90)",
+            error_log_with(Event.UNANSWERED, 20),
+            log(status_counts={502: 23}, connect_time_s=None, bad_gateway_s=spread(0.001)),
+        ),
         row("502 after 200 ms", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
         row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
         # If a backend accepts and then closes, connects do not fail; without a live upstream, nginx makes none.
