@@ -15,7 +15,7 @@ from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, loggi
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 AT = "26/Nov/2026:10:00:00 +0000"
-QUICK = settings(max_examples=200, derandomize=True)
+QUICK = settings(derandomize=True)
 
 
 def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, int]:

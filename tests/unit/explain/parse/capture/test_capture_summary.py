@@ -169,7 +169,7 @@ def any_segments(draw: st.DrawFn) -> list[Segment]:
     return [(*fields, max(len(payload), beyond * bool(payload)), payload) for *fields, payload, beyond in drawn]
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(derandomize=True)
 @given(segments=any_segments(), live_flows=st.integers(1, 4))
 def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int) -> None:
     matcher = HeldMatcher(pending=2)
@@ -189,7 +189,7 @@ def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int
     assert len(figures(summary)) <= 25
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(derandomize=True)
 @given(start=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(2, 3000), min_size=1, max_size=30), data=st.data())
 def test_only_repeated_segments_are_retransmissions_for_any_initial_sequence_number(
     start: int, cuts: list[int], data: st.DataObject

@@ -213,7 +213,7 @@ def test_packets_other_than_tcp_are_counted_by_kind() -> None:
     assert (reader.segments, reader.malformed) == (1, {})
 
 
-QUICK = settings(max_examples=200, database=None, derandomize=True)
+QUICK = settings(database=None, derandomize=True)
 FRAME = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(flags="S", options=[("MSS", 1460)]) / b"hello")
 SOUND: Packet = (0, 1, FRAME, len(FRAME))
 

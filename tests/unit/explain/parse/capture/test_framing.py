@@ -291,7 +291,7 @@ def test_statistics_without_an_interface_are_malformed() -> None:
     assert reader.truncated == "byte 48: statistics without an interface"
 
 
-QUICK = settings(max_examples=200, database=None, derandomize=True)
+QUICK = settings(database=None, derandomize=True)
 DATA = st.binary(max_size=100)
 
 
