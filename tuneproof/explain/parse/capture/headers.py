@@ -1,7 +1,7 @@
 """Finds the beginning and length of TCP, UDP or ICMP in a packet.
 
-It reads link layers, IPv4 (RFC 791), IPv6 with extensions (RFC 8200), and packets within packets: PPPoE (RFC 2516),
-MPLS (RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
+It reads link layers, IPv4 (RFC 791), IPv6 with extensions (RFC 8200), and encapsulated packets: PPPoE (RFC 2516), MPLS
+(RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
 
 Link types: https://www.tcpdump.org/linktypes.html; there, LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html show the
 layouts of Linux "cooked" captures, which tcpdump's interface ``any`` yields. All other packets are counted under a
@@ -63,7 +63,7 @@ def protocol_name(protocol: int) -> str:
 ETHERNET: Final = 1
 LINUX_COOKED: Final = 113
 LINUX_COOKED_2: Final = 276
-# BSD loopback: the address family of the capturing machine in its own byte order, or in network byte order.
+# BSD loopback: the header is the address family, as the capturing machine numbers it, in either byte order.
 _LOOPBACKS: Final = frozenset({0, 108})
 # The number in the files is 101; some systems wrote 12 and 14. 228 and 229 are for one version each.
 RAW_IP: Final = 101
@@ -94,7 +94,7 @@ def network_layer(linktype: int, data: bytes) -> tuple[int, int]:
     """Return the EtherType of the network layer, and the index of its first byte.
 
     Raises:
-        OtherPacketError: The link type is unknown, or its header has no EtherType.
+        OtherPacketError: The link type is unknown, or a loopback header has an unknown address family.
         MalformedPacketError: An IP packet without a link header has an unknown version.
         CutPacketError: The packet ends inside its link header.
     """
@@ -144,7 +144,7 @@ _IPV6_BYTES: Final = 40
 _IPV6: Final = struct.Struct("!B3xHBx16s16s")  # version, payload length, next header, addresses
 _FRAGMENT: Final = 44
 _AUTHENTICATION: Final = 51
-# Hop-by-hop options, routing, destination options, mobility, HIP, shim6: all laid out alike.
+# Hop-by-hop options, routing, destination options, mobility, HIP and shim6 have the same layout.
 _EXTENSIONS: Final = frozenset({0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140})
 _EXTENSION_UNIT_BYTES: Final = 8
 
@@ -160,8 +160,8 @@ _IP_IN_IP: Final[Mapping[int, int]] = {4: IPV4, 41: IPV6}
 _GENEVE_PORT: Final = 6081
 # IANA's, and Linux's own default, which flannel and Cilium use.
 _VXLAN_PORTS: Final = frozenset({4789, 8472})
-_VXLAN_BYTES: Final = 8  # Geneve's, too, without its options
-_GENEVE_OPTIONS: Final = 0x3F  # their length, in words
+_VXLAN_BYTES: Final = 8  # also the length of Geneve's header without options
+_GENEVE_OPTIONS: Final = 0x3F  # their length in 4-byte words
 _BRIDGED: Final = 0x6558  # an Ethernet frame
 _DEEPEST: Final = 4
 
@@ -177,16 +177,14 @@ class TransportPlace(NamedTuple):
 
 
 def transport_place(linktype: int, data: bytes, wire_bytes: int) -> TransportPlace:
-    """Find the payload of the IP packet in a packet.
+    """Find the payload of the IP packet in a captured packet; of nested IP packets, the innermost.
 
-    Its length is that in the IP header: a frame may be padded, and its capture truncated. If the header's length is 0,
-    the length on the wire counts: the kernel captures packets before segmentation (TSO), which may be longer than the
-    field allows.
-
-    If one packet contains another, the inner one counts.
+    Its length is computed from the IP header: a frame may be padded, and its capture truncated. If the length field is
+    0, the length on the wire is used: the kernel captures packets before segmentation (TSO), which may be longer than
+    the field allows.
 
     Raises:
-        OtherPacketError: There is no IP packet, or only a later fragment.
+        OtherPacketError: There is no IP packet, only a later fragment, or too many nested packets.
         MalformedPacketError: A header contradicts itself.
         CutPacketError: The packet ends inside its headers.
     """
@@ -224,7 +222,7 @@ def _behind_labels(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _within(data: bytes, place: TransportPlace) -> tuple[int, int] | None:
-    """Return the EtherType and index of the packet within a packet; None if it has none."""
+    """Return the EtherType and index of the encapsulated packet; None if there is none."""
     if place.protocol in _IP_IN_IP:
         return _IP_IN_IP[place.protocol], place.at
     if place.protocol == _GRE:

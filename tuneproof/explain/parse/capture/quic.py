@@ -3,7 +3,7 @@
 A long header names the version and both connection IDs (RFC 8999, 5.1), and in known versions the packet's type (RFC
 9000, 17.2; RFC 9369, 3.2). A client begins with Initial packets in datagrams of at least 1200 bytes, to a connection ID
 of at least 8 bytes (RFC 9000, 14.1 and 7.2), and then uses the connection ID that the server chose. So a client that
-uses another one, or sends packets that need keys, has received the server's packets, even if the capture lacks that
+changes the ID, or sends packets that need keys, has received the server's packets, even if the capture lacks that
 direction. When and why a connection ends cannot be seen.
 """
 
@@ -26,7 +26,7 @@ _LONG: Final = 0x80
 _FIXED: Final = 0x40
 _V1: Final = 1
 _V2: Final = 0x6B33_43CF
-_DRAFTS: Final = 0xFF_0000  # the IETF's, without their last byte
+_DRAFTS: Final = 0xFF_0000  # the versions of IETF drafts, without their last byte
 _TYPES_AT: Final = 4  # bits
 _INITIAL, _ZERO_RTT, _HANDSHAKE, _RETRY = "Initial", "0-RTT", "Handshake", "Retry"
 _NEGOTIATION, _UNKNOWN = "Version Negotiation", "unknown"
@@ -49,7 +49,7 @@ class QuicService:
     """The QUIC connections of one service, that is one address and UDP port of a server."""
 
     server: Endpoint
-    connections: int = 0  # connections that clients began, with Initial packets
+    connections: int = 0  # connections with an Initial packet or a Version Negotiation
     established: int = 0  # connections with client packets that need the handshake's keys
     answered: int = 0  # established ones, and others with an answer other than Retry or Version Negotiation
     retried: int = 0  # connections to which the server sent a Retry
@@ -60,8 +60,6 @@ class QuicService:
 
 
 class _Header(NamedTuple):
-    """A long header."""
-
     kind: str
     is_fixed: bool
     destination_id: bytes
@@ -132,7 +130,7 @@ class _Connection:
             self.answered = True
 
     def counts(self) -> dict[str, bool]:
-        """Return whether this connection belongs to each count of its service, by the count's name."""
+        """Return whether this connection adds to each count of its service, by the count's name."""
         answered = self.answered or self.established or (self.knows_server_id and not self.retried)
         waited = self.flights >= FLIGHTS and self.last_ns - self.waits_since_ns >= _WAITED_NS
         silent = (waited or self.unreachable) and not answered and not self.negotiated

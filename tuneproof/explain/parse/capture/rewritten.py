@@ -1,8 +1,8 @@
 """Finds both legs of requests if nginx replaces the beginning of their path.
 
 ``proxy_pass http://app/v1/;`` in ``location /api/`` turns /api/users/5 into /v1/users/5. A rule, such as "/api" to
-"/v1", must explain many requests: nearly all under /api during which nginx sent a request with the same end.
-Each is then matched by its whole target. Other rewritten targets stay without a match.
+"/v1", must explain many requests, and nearly all under /api with a candidate: a request with the same end that nginx
+sent meanwhile. Each is then matched by its whole target. Other rewritten targets stay without a match.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from typing import Final
 from tuneproof.explain.parse.capture.connection import Answered
 from tuneproof.explain.parse.capture.http1 import MAX_REQUEST
 
-# A rule must explain at least this many requests, as any other finding about requests.
+# A rule must explain at least this many requests, like any other finding about requests.
 ENOUGH: Final = 20
 NEARLY_ALL: Final = 0.9
 # The maximum number of requests with the same end to compare with one front.
@@ -114,7 +114,7 @@ def _pairs(
 def _possible(
     front: Answered, target: _Target, by_end: Mapping[tuple[bytes, tuple[str, str]], list[tuple[Answered, _Target]]]
 ) -> list[tuple[Answered, _Target]]:
-    """Return the requests with the same end that nginx sent between a request and its response; the first 64."""
+    """Return up to 64 requests with the same end that nginx sent, and got answered, before it answered this one."""
     same = by_end.get((front.server[_ADDRESS], target.end), [])
     from_ = bisect_left(same, front.request_start_ns, key=_start_ns)
     return [
@@ -136,7 +136,7 @@ def _rule(front: Answered, target: _Target, to: _Target) -> _Rule:
 
 
 def _target(answered: Answered) -> _Target | None:
-    """Return a request's target; None without an end to compare, or if it is not complete."""
+    """Return a request's target; None if it is truncated or has no end to compare."""
     method, _, target = answered.request.partition(" ")
     path, mark, query = target.partition("?")
     bare = path.rstrip("/")
