@@ -1,8 +1,8 @@
 """Moments at which a worker continued after a stall, while others worked.
 
-A worker's clock stops during a loop iteration, so everything it handles next has the same time. With times in
-milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an upstream
-was open, when a request ended. During a stall there are none of these, and at its end many.
+A worker's clock is cached during a loop iteration, so all events handled in the next one have the same time. With
+times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
+upstream was open, when a request ended. During a stall there are none of these, and at its end many.
 
 A late connect can have other reasons, but they do not leave all of these signs: the worker logged nothing for long
 before it noticed the connection; several of its requests, from other clients, continued within milliseconds; and

@@ -11,7 +11,7 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.figures import Distribution, percentile
 
 MOST_VALUES: Final = 1_000_000
-"""The number of values kept per kind, 8 bytes each."""
+"""The maximum number of values to keep per kind, 8 bytes each."""
 
 _BATCH: Final = 1_000
 
@@ -113,7 +113,7 @@ _TWO: Final = 2
 class Outage:
     """The period of whole minutes with the most failures beyond one request in twenty."""
 
-    begin_s: int  # in seconds since 1970-01-01 UTC, as its end
+    begin_s: int  # in seconds since 1970-01-01 UTC, like end_s
     end_s: int
     requests: int
     failed: int  # how many of them failed
@@ -250,7 +250,7 @@ class Upstreams:
         # Per request: the time from the connect to the response header of its last server.
         self.header_minus_connect_s = Sample()
         # The request's time minus that of its servers, which is the client's share. Not for requests with a body, which
-        # nginx waits for, too; nor for small responses: these fit into a socket at once, so a difference has another
+        # nginx waits for, too; nor for small responses: these fit into a send buffer, so a difference has another
         # reason, such as limit_req or auth_request.
         self.client_s = Sample()
         # The servers' time in requests without a body and with a small response: the client has no part in it. Not if a
