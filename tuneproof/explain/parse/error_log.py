@@ -45,7 +45,7 @@ _LISTED: Final = " \t>*-`"
 _BARE: Final = re.compile(
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({_LEVELS})\]|({_LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
 )
-# The number of a connection, which is unique within its process.
+# A process, and the number of one of its connections.
 _CONNECTION: Final = re.compile(r"\d+#\d+: \*\d+ \Z")
 # How people begin a quotation from the middle of a line.
 _ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
@@ -126,7 +126,7 @@ class ErrorLog:
     workers_left: tuple[datetime, ...]  # when workers shut down or exited, the first 1000, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last message
-    known: tuple[MessageCount, ...] = ()  # one count for each row that matched messages, and each hour
+    known: tuple[MessageCount, ...] = ()  # one count for each row and hour with matching messages
     unknown: Unknown = field(default_factory=Unknown)  # messages at level error or above without a row
     logged: Mapping["RowAndText", int] = field(default_factory=dict)
     """How often a startup message was written to the log, but not to the terminal or a journal."""
@@ -305,7 +305,6 @@ def time_of(text: str) -> datetime | None:
         year, month, day, hour, minute, second = map(int, _NUMBERS.split(text))
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
-        # The text is empty, or the day is invalid.
         return None
 
 

@@ -153,7 +153,7 @@ def _second(value: Mapping[str, Any]) -> LoopSecond:
 def _checked(record: _Record) -> _Record:
     """Return a record after checking its plain fields against their annotations: the file is untrusted.
 
-    Raises TypeError: A field does not match.
+    Raises TypeError: A field does not match, or a number is out of range.
     """
     for name, hint in get_type_hints(type(record)).items():
         wanted = get_args(hint) if isinstance(hint, UnionType) else (hint,)

@@ -73,10 +73,10 @@ class WorkerLoop:
     longest_s: float
     read_per_iteration_bytes: float | None
     written_per_iteration_bytes: float | None
-    ready_s: float  # time in which it ran or wanted to run, by schedstat; 0 if unknown
+    ready_s: float  # time in which it ran or was ready to run, by schedstat; 0 if unknown
     cpu_wait_share: float | None  # the share of that time without a CPU
     long: tuple[LongIteration, ...]
-    calls: tuple[Call, ...]  # totals of its long iterations, the longest first
+    calls: tuple[Call, ...]  # totals of its recorded calls, the longest first
 
     @property
     def timed(self) -> tuple[LongIteration, ...]:
@@ -131,7 +131,7 @@ def on(target: str) -> str:
 
 
 def summarise(recording: LoopRecording) -> tuple[WorkerLoop, ...]:
-    """Return the workers of a recording, by name and process id."""
+    """Return the workers of a recording, in order of name and process id."""
     of: dict[tuple[str, int], list[LoopSecond]] = defaultdict(list)
     for second in recording.seconds:
         of[second.name, second.worker].append(second)
