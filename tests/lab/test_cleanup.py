@@ -33,7 +33,6 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture
 def other_session(engine: docker.DockerClient) -> Iterator[Session]:
-    """A second session beside the run's own."""
     session = Session()
     yield session
     remove_session(engine, session.id)
@@ -59,7 +58,6 @@ def test_a_lab_leaves_nothing_at_its_end(
 def test_a_failed_start_leaves_no_container(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """The engine refuses one of three containers: the others are removed, and the error gives the reason."""
     good = [RoleSpec(name=f"client-{index}", role=Role.CLIENT, image=images.roles["client"]) for index in range(2)]
     bad = RoleSpec(name="bad", role=Role.CLIENT, image=images.roles["client"], sysctls={"net.ipv4.no_such_thing": "1"})
     with pytest.raises(LabError, match=r"starting bad.*no_such_thing"), Lab(other_session) as lab:
@@ -70,7 +68,7 @@ def test_a_failed_start_leaves_no_container(
 def test_only_a_session_with_an_ended_lease_is_removed(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """Without a lease, a session's containers may be in use; if its lease has ended, its network is removed, too."""
+    """Without a lease, a session's containers may be in use."""
     with Lab(other_session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
@@ -96,7 +94,7 @@ def killed() -> Iterator[list[Path]]:
 def test_nothing_survives_a_sigkill(
     engine: docker.DockerClient, tmp_path: Path, run_state: RunState, killed: list[Path], has: int
 ) -> None:
-    """The kill comes soon after the run has created this many resources; sigkill.py kills at more instants."""
+    """The kill comes within 0.5 s after the run has created ``has`` resources; sigkill.py kills at more instants."""
     instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
     killed.append(tmp_path)
     kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
@@ -106,7 +104,7 @@ def test_nothing_survives_a_sigkill(
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Set a handler for SIGINT: children would inherit the ignored SIGINT of a background job, but not a handler."""
+    """Set a handler for SIGINT: a background job ignores SIGINT, and its children would inherit that."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
@@ -121,7 +119,6 @@ def interruptible() -> Iterator[None]:
 def test_an_interrupted_run_cleans_up_and_keeps_its_results(
     engine: docker.DockerClient, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    """Ctrl-C and SIGTERM while measuring: containers are removed at once; results.json is valid and unfinished."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     assert measures_beyond(child, 1, results=tmp_path), child.stdout.read()
     os.kill(child.pid, number)
@@ -139,7 +136,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 @pytest.mark.parametrize("has", [1, 4, 6])
 @pytest.mark.timing
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:
-    """Ctrl-C comes soon after the run has created this many resources; what pending calls create is removed, too."""
+    """What pending calls create is removed, too."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     wait_until(lambda: child.poll() is not None or len(resources_of(engine, child.pid)) >= has, within_s=GONE_WITHIN_S)
     os.kill(child.pid, signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Foreign configurations run with few privileges and with limits, as the kernel reports, and end at their limits."""
+"""Foreign configurations run with few privileges and with limits, as the kernel reports; a full disk ends them."""
 
 import re
 import time
@@ -51,7 +51,6 @@ def started(
     nginx: str,
     trusts: bool = False,
 ) -> Iterator[Lab]:
-    """Start the lab of a foreign configuration."""
     proposal = propose(Wanted(configuration=str(written(folder, whole(text).files)), version=nginx))
     arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
     built, placement = images.of_bench(nginx), place_cpus(())
@@ -69,7 +68,7 @@ def documented() -> dict[str, list[str]]:
 
 
 def limits_inside(container: LabContainer, process: str) -> list[str]:
-    """Return the kernel's report on a process, in the form of a row of that table."""
+    """Return the kernel's report on a process as a row of the table of limits in docs/hosts.md."""
     status = container.run(["cat", f"/proc/{process}/status"]).decode()
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert lines["CapBnd"] == lines["CapEff"]

@@ -75,7 +75,7 @@ class Question:
     context: str
     count: int  # number of arguments; each is "1", or "on" for a repeated switch
     has_block: bool
-    is_twice: bool = False  # whether the directive appears twice
+    is_twice: bool = False
 
     @property
     def args(self) -> list[str]:
@@ -85,7 +85,7 @@ class Question:
         """Return a configuration with the directive, and with only the modules that it needs."""
         named = {row.module.removeprefix("ngx_").removesuffix("_module") for row in rows_of(self.row.name)}
         families = {self.context.split()[0], self.row.module.split("_")[1]}
-        # Modules for stream need the module stream, which is loaded before them.
+        # Modules for stream need the module stream, so they are loaded only with it, and after it.
         spared = "" if "stream" in families else "stream_"
         needed = [name for name in APART if name in families | named and not (spared and name.startswith(spared))]
         loads = "".join(f"load_module modules/ngx_{name}_module.so; " for name in needed if version != MAINLINE)
@@ -101,8 +101,8 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
 
     In contexts that the row allows, questions have the smallest and the largest number of arguments, one less and one
     more, and a block if the directive takes none, or no block if it takes one. A directive that a block takes only once
-    appears twice in one question. Two more questions use contexts that the row does not allow; after four turns, all
-    contexts of http have been tried.
+    appears twice in one question. Two more questions use contexts that the row does not allow, those of http for a
+    directive of http.
     """
     allowed, refused = (
         [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)

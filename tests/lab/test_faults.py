@@ -58,7 +58,6 @@ def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
 
 
 def test_one_death_of_nginx_makes_one_round_void(nginx: str, measure: Measure) -> None:
-    """The lab starts again, and the claim is decided."""
     scenario = scenario_with(dies_in_trials(2))
     with measure(Key(scenario.name, "", nginx, BARE.name), scenario, scenario.claims) as measures:
         cell = measures.decide(scenario.claims[0])
@@ -86,7 +85,7 @@ def test_a_container_killed_at_the_scenarios_own_limit_counts(
     fresh_workers = TrialNginx.fresh_workers
 
     def killed_first(nginx: TrialNginx) -> None:
-        """Let the kernel kill nginx's first process before any other, and thus the container."""
+        """Make the kernel kill process 1 before any other, which ends the container."""
         fresh_workers(nginx)
         nginx.run("sh", "-c", "echo 1000 >/proc/1/oom_score_adj")
 

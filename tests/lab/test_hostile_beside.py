@@ -153,7 +153,6 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
 
 
 def built(source: str, folder: Path) -> bytes:
-    """Build a module and return its file."""
     if which("gcc") is None:
         pytest.skip("gcc is not installed here, so no hostile module can be built")
     (folder / "hostile.c").write_text(source, encoding="ascii")
@@ -173,7 +172,6 @@ def test_a_hostile_configuration_ends_only_its_own_check(
     nginx: str,
     tmp_path: Path,
 ) -> None:
-    """The check ends with one error or completes, the other lab's claim holds, and limits are hardly exceeded."""
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}

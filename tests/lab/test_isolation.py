@@ -37,7 +37,6 @@ def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus)
 
 @pytest.fixture(params=["subject", "backend", "client", "netadmin"])
 def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the engine's report on one role's container."""
     return containers[request.param]
 
 
@@ -61,7 +60,7 @@ def test_no_container_is_privileged_or_shares_a_namespace_of_the_host(inspected:
 def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
     containers: dict[str, dict[str, Any]],
 ) -> None:
-    """Links and captures need NET_ADMIN and NET_RAW; the other containers do not need any capability."""
+    """Links and captures need NET_ADMIN and NET_RAW."""
     assert all(item["HostConfig"]["CapDrop"] == ["ALL"] for item in containers.values())
     kept = {role: set(item["HostConfig"]["CapAdd"] or []) for role, item in containers.items()}
     assert {name.removeprefix("CAP_") for name in kept.pop("netadmin")} == {"NET_ADMIN", "NET_RAW"}
@@ -69,7 +68,7 @@ def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
 
 
 def test_only_netadmin_sees_processes_of_another_container(containers: dict[str, dict[str, Any]]) -> None:
-    """Netadmin sees its subject's processes, to read nginx's memory use; other containers see only their own."""
+    """Netadmin reads nginx's memory use."""
     modes = {role: item["HostConfig"]["PidMode"] for role, item in containers.items()}
     assert modes.pop("netadmin") == f"container:{containers['subject']['Id']}"
     assert not any(modes.values())

@@ -36,7 +36,6 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
 def test_a_lease_ends_with_its_process_and_then_any_process_may_remove_the_session(
     engine: docker.DockerClient, images: BuiltImages
 ) -> None:
-    """Before that, the removal of dead sessions leaves the session alone."""
     session = Session().id
     words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"]]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as holder:

@@ -22,9 +22,8 @@ CPUS_ALLOWED: Final = (
 )
 
 
-@pytest.mark.slow  # tests/unit/catalogue/test_many_cpus.py tests the arms, and test_isolation.py a container's CPUs
+@pytest.mark.slow  # tests/unit/catalogue/test_many_cpus.py tests the arms; test_isolation.py tests a container's CPUs
 def test_workers_run_on_their_arms_cpus_without_failures(lab_session: Session, images: BuiltImages, nginx: str) -> None:
-    """Workers are pinned if the arm requires it, and otherwise run anywhere; every arm can be measured."""
     scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))
     built = images.of_bench(nginx)
     with bench_of(lab_session, scenario, nginx=nginx, images=built, placement=PLACEMENT) as (lab, bench):

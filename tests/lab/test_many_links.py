@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 def test_labs_with_shaped_links_leave_no_link_and_no_user_mode_kernel(
     engine: docker.DockerClient, lab_session: Session
 ) -> None:
-    """start_many checks each of a few labs; ``python -m tests.lab.many_links 50`` tries more."""
+    """start_many checks each lab; ``python -m tests.lab.many_links 50`` tries more."""
     assert len(list(start_many(engine, lab_session, 3))) == 1 + 3
 
 

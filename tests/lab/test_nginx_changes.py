@@ -159,7 +159,6 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
 def test_variables_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """Older versions refuse any use of these variables."""
     image = subject_images([version])[version]
     ensure([image])
     # The lab's build of mainline does not contain HTTP/3.

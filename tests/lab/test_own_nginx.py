@@ -134,7 +134,6 @@ def test_packaged_modules_are_available_if_the_files_need_them(
 def test_the_table_of_modules_matches_the_packages(
     version: str, ensure: EnsureImages, engine: docker.DockerClient, lab_session: Session
 ) -> None:
-    """All modules in the table for a version are installed, and nginx loads each."""
     modules = [one for one in MODULES if as_numbers(one.since) <= as_numbers(version)]
     packages = dict.fromkeys(package for one in modules for package in one.packages)
     image = subject_images([version], {version: tuple(packages)})[version]
@@ -147,14 +146,12 @@ def test_the_table_of_modules_matches_the_packages(
 
 
 def ran(results: Path, *arguments: str) -> tuple[int, str]:
-    """Return the exit status and the output of a run with a configuration."""
     child = start_pytest("tests/scenarios", *arguments, results=results)
     out, _ = child.communicate(timeout=GONE_WITHIN_S * 3)
     return child.returncode, out
 
 
 def test_a_run_with_a_users_configuration_completes(nginx: str, tmp_path: Path) -> None:
-    """The run shows the gain of a patch, and the additions around the files; it writes results, pages and the patch."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = "upstream app { server app:8080; keepalive 4; }\nserver {\n location / { proxy_pass http://app; }\n}"

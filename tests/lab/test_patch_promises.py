@@ -42,7 +42,7 @@ _AT_ONCE: Final = 8
 _EACH: Final = 40
 # audit reports this price of a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
-# These headers depend on the server's clock, and on the time at which a test created its file.
+# These headers depend on the server's clock, and on the time at which the test created the file.
 _MOVING: Final = frozenset({"date", "etag", "last-modified"})
 # Puts certificates and keys where the configurations expect them, then runs one configuration after the other.
 _RUN: Final = f"""
@@ -183,7 +183,7 @@ def _adds(case: Tried, name: str, line: str) -> bool:
 
 
 def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -> bool:
-    """Tell whether lists of servers, such as $upstream_addr, only grew; a reused connection may lead to a retry."""
+    """Return whether each list of servers, such as $upstream_addr, grew: a reused connection may lead to a retry."""
     return bool(now and then) and all(
         new.startswith(f"{old}, ") for new, old in zip(now or (), then or (), strict=False)
     )

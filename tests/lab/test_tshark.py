@@ -2,11 +2,11 @@
 
 The definitions are Wireshark's (epan/dissectors/packet-tcp.c of 4.0, Debian 12's version), with these differences:
 
-- Retransmitted or out-of-order segments: together, these are the same segments in both programs, those with payload
-  below the highest sequence number seen. Wireshark calls such a segment out of order if the latest new data came
-  shortly before. On a busy flow this is always true, even if the capture contains every byte of the segment already.
-  Here, a segment is out of order only if it carries bytes that were never seen, within a round trip, and before two
-  duplicate acknowledgements request it.
+- Both programs call the same segments either retransmitted or out of order: those with payload below the highest
+  sequence number seen. Wireshark calls such a segment out of order if the latest new data came shortly before. On a
+  busy flow this is always true, even if the capture contains every byte of the segment already. Here, a segment is
+  out of order only if it carries bytes that were never seen, within a round trip, and before two duplicate
+  acknowledgements request it.
 - Wireshark counts repeated SYNs, SYN/ACKs and FINs as retransmissions. Here, SYNs and SYN/ACKs have separate counts,
   and FINs are not counted, since no payload was lost.
 - A segment that looks like a keep-alive probe while the window is closed is a window probe here, since Linux probes
@@ -44,7 +44,7 @@ from tuneproof.lab.subject.images import ROLES_SUITE
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 
-# Slow because tshark takes long to start, once for each capture. Unit tests check these figures on smaller ones.
+# Slow because tshark takes long to start, once for each capture. Unit tests check these figures on smaller captures.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 QUIC_FILES: Final = {path.name: path.read_bytes() for path in sorted((CAPTURES / "quic").glob("*.pcap.gz"))}

@@ -14,7 +14,7 @@ from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.keys import Key
 
-# The scenarios take minutes together. test_both_ways.py always takes away one scenario's cause.
+# The scenarios take minutes together. In quick runs, test_both_ways.py takes away one scenario's cause.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 TURNED: Final = {

@@ -56,7 +56,6 @@ def traced(unrecorded: Stage) -> Iterator[list[int]]:
 
 
 def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER) -> dict[int, recorder.Record]:
-    """Return the record of each process by its id."""
     return {pid: recorder.parse(stage.subject.run(["cat", f"/{folder}/tuneproof.{pid}"])) for pid in pids}
 
 
@@ -149,7 +148,6 @@ def test_the_tracers_and_the_recorders_counts_differ_by_at_most_2_percent(traced
 
 
 def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
-    """The error names the worker without a record."""
     assert unrecorded.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
     with pytest.raises(LabError, match=r"process \d+ keeps no record"):
         unrecorded.observer.turns(0.0, 0.0)
@@ -157,7 +155,6 @@ def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
 
 @pytest.mark.slow
 def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> None:
-    """The probe shows at least six of eight stops of 80 ms, and at most half as many delays of the other worker."""
     plan = StallLoad(settle_s=0.0, measure_s=1.5)
     stopped_pid = plan.observe(plan.run(unrecorded, label="first")).workers[0].worker_pid
     stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
@@ -170,7 +167,7 @@ def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> Non
     assert other <= stopped / 2
 
 
-@pytest.mark.slow  # A test in tests/unit/proof/scenario is the same with a canned message of the loader.
+@pytest.mark.slow  # tests/unit/proof/scenario tests this with a canned message of the loader.
 def test_a_recorder_that_cannot_be_loaded_fails_a_precondition(
     place_cpus: PlaceCpus,
     lab_session: Session,

@@ -11,7 +11,7 @@ import pytest
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.run_file import load
 
-# The tests with labs take a minute, and test_own_nginx.py always tests a missing image.
+# The tests with labs take a minute; a quick test in test_own_nginx.py also covers a missing image.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 WITHIN_S: Final = 1200
@@ -81,7 +81,6 @@ def test_a_version_that_does_not_start_is_reported_with_nginxs_message(tmp_path:
 
 
 def test_a_missing_image_gives_one_error(tmp_path: Path) -> None:
-    """The error names the option, and comes before anything is started."""
     status, out, err = upgraded(tmp_path, "--from", "1.26", "--to-image", "tuneproof.invalid/none:1")
     assert (status, out) == (2, "")
     assert "--to-image tuneproof.invalid/none:1: the engine has no such image, and none can be pulled" in err

@@ -119,7 +119,6 @@ def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
 def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: int) -> None:
-    """The recording contains the right worker and the length of its stop, and no stall."""
     pid = pids(stage)[1]
 
     times_s: list[float] = []
@@ -146,7 +145,7 @@ def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: i
 
 @pytest.mark.slow
 def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
-    """The worker's cgroup has a tenth of a CPU; the resulting delays are not stalls."""
+    """The container has a tenth of a CPU; the resulting delays are not stalls."""
     own = pids(stage)[:2]
     client = connect()
     container = client.containers.get(stage.subject.id)
@@ -181,7 +180,6 @@ def test_only_the_stalled_worker_of_128_is_named(
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize(("at", "call"), [(slow_files.OPEN, "openat"), (slow_files.READ, "pread64")])
 def test_a_file_on_a_slow_disk_blocks(stage: Stage, at: int, call: str) -> None:
-    """The report names the call and the file."""
     file = Path(f"/proc/{pids(stage)[0]}/root{FILES}/small.bin")
     with slow_files.slow(file, at=at, delay_s=0.03), asking(stage, "small.bin") as asked:
         seen = watched(stage, LATE_IN_S)
@@ -196,7 +194,6 @@ def test_a_file_on_a_slow_disk_blocks(stage: Stage, at: int, call: str) -> None:
 
 @pytest.mark.slow
 def test_new_workers_after_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
-    """Workers that start while watch runs are included, and the one that stalls is reported."""
     before = many()
 
     def reload_and_stall() -> int:

@@ -77,7 +77,6 @@ class Frame:
 
     @property
     def is_syn(self) -> bool:
-        """Whether the segment is a first or repeated SYN, and not a SYN/ACK."""
         return self.flags & (SYN | ACK) == SYN
 
     @property

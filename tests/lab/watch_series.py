@@ -84,21 +84,18 @@ def url_stalls(of: Stage) -> str:
 
 
 def url_healthy(of: Stage) -> str:
-    """Watch a URL while nginx is healthy."""
     said = from_outside(of)
     assert "Found:" not in said, said
     return said
 
 
 def idle(of: Stage) -> str:
-    """Watch for an hour while nginx has nothing to do."""
     seen = watched(of, _IDLE_S)
     assert not seen.signs, seen.text
     return seen.text
 
 
 def kill(of: Stage) -> str:
-    """Kill watch at a random moment."""
     after_s = random.uniform(0.1, 6)  # noqa: S311 - a random moment, not secret
     killed(of, after_s)
     return f"after {after_s:.1f} s: nothing left"
@@ -174,7 +171,6 @@ def _say(text: str) -> None:
 
 
 def main(name: str, times: str = "") -> None:
-    """Run a series."""
     run, usual = SERIES[name]
     number = int(times or usual)
     held = void = 0

@@ -50,7 +50,7 @@ class Watched:
 
     @property
     def found(self) -> dict[int, set[Reason]]:
-        """Return the reasons of findings by worker, without rare ones."""
+        """Return the reasons of findings by worker; rare signs are left out."""
         made: dict[int, set[Reason]] = {}
         for sign in self.signs:
             if sign.verdict is CauseVerdict.FOUND:
@@ -116,7 +116,7 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """Check that watch reports, in five seconds, only the loaded worker as stalling, in readv from the upstream."""
+    """Check that watch reports, in five seconds, a stall of the loaded worker only, in readv from the upstream."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
         # If bpftrace takes long to start, a single load would end before watching does.
