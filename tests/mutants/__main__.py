@@ -1,7 +1,6 @@
 """``python -m tests.mutants`` puts small random faults into the code, and reports those that no test finds.
 
-The program copies the checkout, changes one place at a time in the copy, and runs the tests of that part until one
-fails.
+In a copy of the checkout, it changes one place of a part at a time, and runs that part's tests until one fails.
 """
 
 import argparse
@@ -104,7 +103,7 @@ def without_annotations(text: str) -> str:
 
 
 def drawn(part: Part, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]:
-    """Yield this many places in a part, with the faulty code."""
+    """Yield ``mutants`` random places in a part, each with the faulty code."""
     files = sorted(str(path.relative_to(CHECKOUT)) for pattern in part.code for path in CHECKOUT.glob(pattern))
     everywhere = [place for file in files for place in places(file)]
     random.Random(seed).shuffle(everywhere)  # noqa: S311 - a draw that can be repeated
@@ -177,7 +176,7 @@ def tried(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[tupl
         file = folder / place.file
         right = file.read_text(encoding="utf-8")
         file.write_text(wrong, encoding="utf-8")
-        # Without a new time, Python would reuse the compiled code of a text with the same size and second.
+        # Python reuses compiled code if the source's size and its time in seconds have not changed.
         os.utime(file, (number, number))
         killer = tests.killer(place.file)
         before, after = right.splitlines(), wrong.splitlines()

@@ -18,7 +18,7 @@ _SLOW_IMPORTS: Final = ("hypothesis", "scipy.stats")
 # pytest warns of plugins that are imported before it starts.
 _WARNINGS: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 _ARGUMENTS: Final = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", *_WARNINGS)
-# Answers if a run fails without a failing test: an import error or a crash, and an endless loop.
+# Answers if a run fails without a failing test: RUN for an import error or a crash, TIME_LIMIT for an endless loop.
 RUN: Final = "the run"
 TIME_LIMIT: Final = "the time limit"
 
