@@ -40,7 +40,7 @@ def spread(
 
 
 def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
-    """Return the summary of 200 connections with one request each, on a busy but healthy host with two cores."""
+    """Return the summary of 200 connections with one request each, on a busy but healthy host."""
     healthy: dict[str, Any] = {
         "server": server,
         "flows": _REQUESTS,
@@ -142,7 +142,7 @@ def paths(*own_s: Distribution, server: str = str(BACK)) -> tuple[PathTimes, ...
 
 
 def stood_still(**values: Any) -> Standstills:
-    """Return the standstills of a worker that stopped 20 times on its own, and delayed 40 of 200 requests."""
+    """Return the standstills of a worker that stopped 20 times while another ran, and delayed 40 of 200 requests."""
     still: dict[str, Any] = {
         "worker_pid": 12,
         "server": str(BACK),
@@ -310,7 +310,7 @@ def seen(*parts: Any) -> EvidenceSet:
 
 
 def healthy_evidence() -> EvidenceSet:
-    """Return every kind of evidence except error logs and event loops, from a busy host with nothing wrong."""
+    """Return evidence of most kinds from a busy host with nothing wrong."""
     return seen(
         replace(legs(), quic=(quic(),)),
         log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02)))),

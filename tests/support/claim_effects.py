@@ -206,7 +206,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
-    # This claim's threshold is no effect at all, which leaves the claim undecided; only the opposite effect refutes it.
+    # This claim's threshold is no difference. Without a difference, it stays undecided; the opposite effect refutes it.
     "tuned_nginx/recipe_ends_slow_connects": (
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],

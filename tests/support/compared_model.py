@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(kw_only=True)
 class Compared:
-    """The questions that were put to both the model and nginx, and their disagreements."""
+    """The questions that were put to both the model and nginx, and the disagreements."""
 
     questions: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
@@ -16,7 +16,6 @@ class Compared:
     """The number of questions in which each construct occurs."""
 
     def add(self, other: "Compared") -> None:
-        """Add the result of another comparison."""
         self.questions += other.questions
         self.unknown += other.unknown
         self.disagreements += other.disagreements

@@ -16,7 +16,7 @@ class Case:
     """A configuration, and the expected results of its audit."""
 
     files: Mapping[str, str]  # its files by path below a folder; the file that a user would name comes first
-    version: str = "1.22"  # the version of nginx
+    version: str = "1.22"
     proxied: tuple[tuple[str, str, bool, int | None], ...] = ()
     """For each proxied location: location, keepalive, buffering, reader_bytes."""
     expects: Mapping[str, Any] = field(default_factory=dict)  # further expected fields of the audit

@@ -50,7 +50,7 @@ ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
 class TrialLab:
-    """A lab with programs that record their calls; calls and responses pass as lines of JSON."""
+    """A lab with programs that record their calls."""
 
     def __init__(self) -> None:
         self.did: list[Any] = []
@@ -66,7 +66,7 @@ class TrialLab:
         self.clients: Iterator[str] = iter(())
         self.drops = [100]
         self.refuses = ""  # why a command in the subject fails; empty if it succeeds
-        self.asked: list[Call] = []  # of the client
+        self.asked: list[Call] = []  # calls of the client
         self.clock = FakeClock()  # each call of the client takes half a second
         self.left = {8100: sockets(local={"TIME-WAIT": 3}), 8101: sockets()}
         self.observer = Observing(self)

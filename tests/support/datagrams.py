@@ -53,7 +53,6 @@ class QuicTalk:
 
     @property
     def client(self) -> bytes:
-        """Return the client's address and port."""
         return CLIENT + self.port.to_bytes(2)
 
     def sends(self, payload: bytes, *, after_s: float = 0.001) -> bool:

@@ -13,6 +13,6 @@ def answered(status: int, **fields: Any) -> Answer:
 
 
 def seen(**fields: Any) -> Seen:
-    """Return the backend's report of one request and of only these connections."""
+    """Return the backend's report of one request; connections and streams are 0 unless given."""
     nothing = {"connections": 0, "open_connections": 0, "open_streams": 0}
     return Seen(**{"unacknowledged_bytes": 0, "requests": ("GET / HTTP/1.1",), **nothing, **fields})
