@@ -26,7 +26,7 @@ from tuneproof.lab.subject.images import HTTP3_IMAGE, ROLES_SUITE, subject_image
 from tuneproof.lab.subject.versions import SUITES, choose_versions
 
 SUBJECT = "subject"
-TIMEOUT_S = 600  # installing a package keeps one call of the engine waiting
+TIMEOUT_S = 600  # a call to the engine may wait until a package is installed
 
 
 def specs(versions: Sequence[str]) -> list[ImageSpec]:
@@ -43,7 +43,7 @@ def specs(versions: Sequence[str]) -> list[ImageSpec]:
 
 
 def publish(client: docker.DockerClient, spec: ImageSpec, repository: str) -> dict[str, str]:
-    """Push an image; return the place in the registry and the digest that the registry gave it."""
+    """Push an image; return its place in the registry and its digest there."""
     place, version = f"{repository}/{spec.name}", spec.tag.partition(":")[2]
     say(f"pushing {spec.tag} to {place}")
     with engine_errors(f"pushing {spec.tag}"):
