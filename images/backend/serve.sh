@@ -18,9 +18,8 @@ files)
     ;;
 static)
     files
-    # Every connection is a file descriptor.
     ulimit -S -n "$(ulimit -H -n)"
-    # This line comes first: nginx itself prints nothing when it serves.
+    # The configuration is checked, and the line printed, before nginx starts: nginx itself prints nothing.
     nginx -e stderr -q -t -c /opt/backend/nginx.conf
     echo "Serving HTTP on port 8000 as nginx"
     exec nginx -e stderr -c /opt/backend/nginx.conf

@@ -24,7 +24,6 @@ class _Stream:
     in_chunks: bool
 
     def framed(self, data: bytes) -> bytes:
-        """Return data in the form in which it is sent."""
         return b"%x\r\n%s\r\n" % (len(data), data) if self.in_chunks else data
 
 
@@ -54,7 +53,7 @@ class Player:
         self._replies = replies
 
     async def send(self, text: str, times: int, path: str = "/") -> int:
-        """Write to the open streams of a path, and wait until the kernel has the data."""
+        """Write to the open streams below a path; return their number once the kernel has the data."""
         data = text.encode()
         streams = {writer: stream for writer, stream in self._streams.items() if stream.target.startswith(path)}
         for writer, stream in streams.items():
@@ -153,7 +152,6 @@ class Player:
         return stays
 
     async def _beat(self, writer: asyncio.StreamWriter, data: bytes) -> None:
-        """Write to a stream repeatedly while it is open."""
         loop = asyncio.get_running_loop()
         last_s = loop.time()
         while stream := self._streams.get(writer):

@@ -32,7 +32,6 @@ async def serve() -> None:
 
 
 if __name__ == "__main__":
-    # Every connection is a file descriptor.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -70,7 +70,6 @@ async def _accept(listener: socket.socket, tls: ssl.SSLContext) -> None:
 
 
 async def _answer_calls() -> None:
-    """Answer the calls on standard input (:mod:`tuneproof.lab.protocol.standin`)."""
     answers, reader = Answers(protocol.Standin, events.ALL), asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     async for line in reader:

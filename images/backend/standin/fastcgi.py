@@ -18,7 +18,7 @@ _EVENTS: Final = "HTTP_X_TUNEPROOF_EVENTS"
 
 
 async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-    """Answer requests until the peer closes the connection, or after a request without FCGI_KEEP_CONN."""
+    """Answer requests until the peer closes the connection, or one without FCGI_KEEP_CONN has been answered."""
     left, count = first, 0
     params, keeps = b"", False
     while True:
