@@ -25,7 +25,7 @@ class ArrivalStamps:
     def arrived_s(self, connection: socket.socket, *, seen_s: float) -> float:
         """Return when the data that can be read now arrived, without reading it.
 
-        seen_s: when the data was found (CLOCK_MONOTONIC seconds). The result is never later, and is this time if there
+        seen_s: when the data was found (CLOCK_MONOTONIC seconds). The result is never later; it is equal if there
             is no timestamp.
         """
         _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(_TIMESPEC.size), socket.MSG_PEEK)

@@ -29,7 +29,7 @@ def download(
 ) -> Downloads:
     """Read requested downloads until ``end_s``, or until all have ended, or there is something to read on ``stop_fd``.
 
-    Only bytes that are read after ``start_s`` count (CLOCK_MONOTONIC seconds). The connections are closed at the end.
+    Only bytes read after ``start_s`` (CLOCK_MONOTONIC seconds) are counted. The connections are closed at the end.
     """
     running = _Running(connections, start_s=start_s)
     poller = select.epoll()
@@ -43,7 +43,7 @@ def download(
             if running.has_ended(fd):
                 poller.unregister(fd)
                 del running.left[fd]
-        # This comes last, so that everything that has arrived counts.
+        # This comes last, so that everything that has arrived is counted.
         if stop_fd in ready:
             break
     ended_s = time.monotonic()
@@ -58,8 +58,6 @@ def download(
 
 
 class _Running:
-    """The downloads of one window."""
-
     def __init__(self, connections: list[socket.socket], *, start_s: float) -> None:
         self._connections = connections
         self._start_s = start_s

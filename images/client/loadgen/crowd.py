@@ -1,4 +1,4 @@
-"""Hundreds of plain TCP connections on one epoll: each connects, sends a request if there is one, and stays open."""
+"""Many plain TCP connections on one epoll: each connects, sends a request if there is one, and stays open."""
 
 import errno
 import os

@@ -27,7 +27,7 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 
 
 def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen:
-    """Start connections as fast as possible, as after a restart, and send nothing; wait until all are established."""
+    """Start connections as fast as possible, as after a restart, and send nothing; wait at most ``wait_s`` for them."""
     crowd = Crowd()
     sockets: list[socket.socket] = []
     try:
@@ -125,7 +125,6 @@ def read_slowly(asked: SlowReading, ended: threading.Event, crowd: Crowd) -> Slo
 
 
 def _read_each(crowd: Crowd, most_bytes: int) -> None:
-    """Read at most this many bytes from every connection that has data."""
     for fd, member in list(crowd.open.items()):
         try:
             chunk = member.connection.recv(most_bytes)

@@ -30,7 +30,6 @@ class _Transfer:
     complete: bool = False
 
     def record(self) -> FastRequest:
-        """Return the request's result."""
         return FastRequest(**{each.name: getattr(self, each.name) for each in fields(FastRequest)})
 
 

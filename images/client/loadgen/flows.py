@@ -52,7 +52,6 @@ class _Connection:
     open_s: float = 0.0
 
     def frozen(self) -> Connection:
-        """Return the result as the protocol's immutable type."""
         return Connection(**{**vars(self), "answers": tuple(Answer(**vars(answer)) for answer in self.answers)})
 
 
@@ -86,7 +85,7 @@ class Standing:
         asyncio.run_coroutine_threadsafe(self._others_ended.wait(), self._loop).result()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
-        """Let the connections that stay open take their later steps, then reset them; return each flow's results."""
+        """Let the connections that stay open take their later steps, then close them; return each flow's results."""
         self._loop.call_soon_threadsafe(self._ended.set)
         try:
             return self._running.result()
@@ -115,7 +114,7 @@ class Standing:
         async def one(number: int) -> list[Connection]:
             made: list[Connection] = []
             await room.acquire()
-            # Only once per number: the next connection may start when this one has ended, or stays open.
+            # These run once per number, when its first connection has ended or stays open: then the next may start.
             settles = [room.release, *([self._one_stands] if flow.stays else [])]
 
             def settled() -> None:
@@ -220,7 +219,6 @@ class _Talk:
         self.report = _Connection()  # the result so far
 
     async def run(self) -> None:
-        """Send the requests and read the responses, then take all steps."""
         await asyncio.wait_for(self._ask_all(), self._flow.timeout_s)
         for step in self._flow.then:
             if step is Step.STAY:
@@ -255,7 +253,6 @@ class _Talk:
                     await _receive(reader, answer, flow)
 
     async def _send_slowly(self, writer: asyncio.StreamWriter) -> None:
-        """Send the request in equal parts."""
         asked = request(self._flow, connection=self._number, number=0)
         part_bytes = self._flow.sends_bytes_per_s // _TICKS_PER_S
         for at in range(0, len(asked), part_bytes):
@@ -275,7 +272,7 @@ class _Talk:
         return answer
 
     async def _repeat(self) -> None:
-        """Repeat the request until the flows end, and once after; stop if the server announces that it will close."""
+        """Repeat the request until the flows end, and once more; stop if the server announces that it will close."""
         self._settled()
         is_last = False
         while self._writer is not None and not is_last and not self.report.answers[-1].says_close:
@@ -284,7 +281,6 @@ class _Talk:
             await asyncio.wait_for(_receive(self._reader, answer, self._flow), self._flow.timeout_s)
 
     async def _stay(self) -> None:
-        """Stay connected, and record what the server does."""
         self._settled()
         meanwhile = asyncio.ensure_future(self._rest or self._await_end())
         waiting = asyncio.ensure_future(self._ended.wait())
@@ -305,7 +301,6 @@ class _Talk:
             await _receive(self._reader, answer, flow)
 
     def close(self) -> None:
-        """Reset the connection in any state."""
         if self._writer is not None:
             self._writer.transport.abort()
 

@@ -77,11 +77,9 @@ class _Search:
 
     @property
     def unanswered(self) -> int:
-        """Number of connections without a response yet."""
         return len(self._selector.get_map())
 
     def start_burst(self) -> None:
-        """Start several connections at once."""
         for _ in range(_BURST):
             connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             connection.setblocking(False)

@@ -2,7 +2,7 @@
 
 It uses one keepalive connection per worker and one small request per tick. A worker answers as soon as its loop reaches
 the connection, so the time from sending to the response is the loop's lag. The probe is a closed loop: while a response
-is outstanding, ticks are counted as missed instead of queued; this undercounts long stalls: it errs on the safe side.
+is outstanding, ticks are counted as missed instead of queued. This undercounts long stalls, which is the safe side.
 
 The kernel records when a response arrived (SO_TIMESTAMPNS, socket(7) and
 https://docs.kernel.org/networking/timestamping.html), so time in which this process had no CPU does not count as the
@@ -33,7 +33,6 @@ class _Samples:
     missed_ticks: int = 0
 
     def frozen(self) -> ProbeSamples:
-        """Return the samples as the protocol's immutable type."""
         times_ms = {name: tuple(value) for name, value in vars(self).items() if isinstance(value, list)}
         return ProbeSamples(**{**vars(self), **times_ms})
 

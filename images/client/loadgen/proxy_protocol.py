@@ -4,7 +4,7 @@ import socket
 
 
 def header(connection: socket.socket) -> bytes:
-    """Return the PROXY protocol's line for an IPv4 connection: the client's addresses are the connection's own.
+    """Return the PROXY protocol's line with the addresses and ports of this IPv4 connection itself.
 
     https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1.
     """

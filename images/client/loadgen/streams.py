@@ -1,4 +1,4 @@
-"""Responses that stay open, over HTTP/1.1, TLS and HTTP/2, and how much of each has arrived.
+"""Responses that stay open, over HTTP/1.1 and HTTP/2, with and without TLS, and how much of each has arrived.
 
 Data is read only when a call needs the counts, and then everything that the kernel has, so that counts do not depend on
 this program's timing.

@@ -51,7 +51,6 @@ class Client:
 
 
 def _get(counted: CountedTls, path: str) -> int:
-    """Request a path, read until the connection ends, and return the number of bytes that arrived."""
     counted.run(lambda: counted.tls.write(f"GET {path} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n\r\n".encode()))
     count = 0
     try:
