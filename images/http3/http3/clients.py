@@ -138,7 +138,7 @@ class Client:
 
     @property
     def may_ask_early(self) -> bool:
-        """Whether the server accepted 0-RTT packets when it gave the session that this connection continues."""
+        """Whether the session that this connection resumes allows 0-RTT packets."""
         ticket = self.quic.configuration.session_ticket
         return ticket is not None and bool(ticket.max_early_data_size)
 
@@ -182,7 +182,7 @@ class Client:
 
 
 def run(clients: Sequence[Client], done: Callable[[Client], bool], *, timeout_s: float, late: str = TIMEOUT) -> None:
-    """Serve the clients' sockets and timers until each is done or has ended, at the time limit with ``late``."""
+    """Serve the clients' sockets and timers until each is done or has ended; the time limit ends others as ``late``."""
     until_s = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
         left = set(clients)

@@ -13,7 +13,7 @@ _POST_QUANTUM_SINCE: Final = (3, 5)  # OpenSSL
 _CLASSIC: Final = "X25519"
 _IP_AND_TCP_BYTES: Final = 40
 _TIMEOUT_S: Final = 10.0
-# struct tcp_info (include/uapi/linux/tcp.h): its size up to tcpi_data_segs_out, a 32-bit number.
+# The offset of tcpi_data_segs_out, a 32-bit number, in struct tcp_info (include/uapi/linux/tcp.h).
 _DATA_SEGMENTS_AT: Final = 156
 
 
