@@ -41,7 +41,7 @@ def run(*command: str, stdin: str = "") -> None:
 
 
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
-    """Give this namespace addresses, and redirect ports to them; each entry is a port, IPv4 address and port there."""
+    """Give this namespace addresses, and redirect ports to them; an entry: a port, an IPv4 address and a port there."""
     rules = []
     for port, address, there in entries:
         place = ipaddress.IPv4Address(address)

@@ -116,7 +116,7 @@ class Agent(netadmin.Agent):
         self._street.pipe.send(address)
 
     def shapers(self) -> links.Shapers:
-        """Return why this host cannot shape natively, and why not with a wire."""
+        """Return why this host cannot shape natively, and why not with a wire; empty if it can."""
         return links.Shapers(native=native.why_impossible(), wire=why_impossible())
 
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name

@@ -58,7 +58,7 @@ def compile_filter(filter_: str) -> bytes:
     listing = subprocess.run(
         ["tcpdump", "-y", "EN10MB", "-ddd", filter_], capture_output=True, check=True, text=True
     ).stdout
-    # The first line counts the instructions.
+    # The first line is the number of instructions.
     rows = [[int(word) for word in line.split()] for line in listing.splitlines()[1:]]
     return b"".join(_INSTRUCTION.pack(*row) for row in rows)
 

@@ -1,7 +1,7 @@
 """The only process in a wire's user-mode kernel, which joins two links and shapes them.
 
-It answers every line of JSON from the agent outside, on its serial line, with one line. ``wire_init.py`` starts it as
-init; when it ends, the kernel does.
+The agent outside sends lines of JSON over the serial line, and gets one line for each. ``wire_init.py`` starts it as
+init, so the kernel ends with it.
 """
 
 import ctypes
@@ -68,8 +68,8 @@ def _join(netlink: "IPRoute") -> None:
 
     (role,), (network,) = (netlink.link_lookup(ifname=ENDS[direction]) for direction in ("ingress", "egress"))
     for index in (role, network):
-        # Received frames are never merged into longer ones: netem must see what the sender sent. Switching the merging
-        # off as such (ethtool -K gro off) would make the driver's buffers small, and disable its segmentation.
+        # Received frames are never merged into longer ones: netem must see what the sender sent. Disabling GRO
+        # (ethtool -K gro off) would make the driver's buffers small, and disable its segmentation.
         netlink.link("set", index=index, gro_max_size=1)
         netlink.link("set", index=index, state="up", promiscuity=1)
     redirect(netlink, role, network)
@@ -108,8 +108,8 @@ def _write(line: int, answer: Mapping[str, Any]) -> None:
 def _insist(call: Callable[[], _T]) -> _T:
     """Repeat a system call that this kernel did not recognise.
 
-    Under load, a user-mode kernel may lose the number of a call that a signal interrupts, and returns ENOSYS without
-    having done anything.
+    Under load, a user-mode kernel may lose the number of a call that a signal interrupts, and then return ENOSYS
+    without having done anything.
     """
     while True:
         try:

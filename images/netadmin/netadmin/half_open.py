@@ -35,7 +35,7 @@ _PAUSE_S: Final = 0.001
 def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, port: int, count: int) -> list[bytes]:
     """Return SYNs to a server, at most 64512, from the sources in turn, each from a different port.
 
-    ``macs``: the source's and the target's. scapy takes about half a millisecond per SYN.
+    ``macs``: the source's and the target's.
     """
     frame = Ether(src=macs[0], dst=macs[1])
     # Most systems send this value: with it, the server need not use smaller segments than usual.

@@ -2,9 +2,9 @@
 
 Frames are counted by the last interface that they arrive on (/proc/net/dev), so that no process has to read them: a
 receiver that is too slow would measure itself. Counter and clock are read together, repeatedly; a reading during which
-this process was interrupted is dropped: a pause of the reader leaves a gap instead of a wrong point. A TCP stream loads
-a path that may carry frames longer than the MTU, and its bytes are counted as if each segment were a frame. Other paths
-are loaded with datagrams.
+this process was interrupted is dropped, and leaves a gap instead of a wrong point. A TCP stream loads a path that may
+carry frames longer than the MTU, and its bytes are counted as if each segment were a frame. Other paths are loaded with
+datagrams.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ class Sink:
 
 
 def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> None:
-    """Load the path to a sink (address: the sink's IPv4 address)."""
+    """Load the path to a sink at an IPv4 address."""
     end_s = time.monotonic() + seconds
     if stream:
         with socket.create_connection((address, port), timeout=_WAIT_S) as connection:
@@ -202,7 +202,7 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
 
 
 def _flood(out: socket.socket, *, seconds: float, rate_bytes_per_s: float, payload_bytes: int) -> None:
-    """Send more datagrams than the path can carry, in small bursts; those that a full queue drops are lost."""
+    """Send more datagrams than the path can carry, in small bursts."""
     message = bytes(payload_bytes * _DATAGRAMS)
     packets_per_s = rate_bytes_per_s / payload_bytes
     began_s = time.monotonic()

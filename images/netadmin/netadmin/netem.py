@@ -1,4 +1,4 @@
-"""Netem on one interface of this network namespace, and redirected frames: the same natively and in a wire.
+"""Shapes an interface of this network namespace with netem, and redirects frames, both natively and in a wire.
 
 See tc-netem(8), and net/sched/sch_netem.c for how the kernel uses the numbers.
 """

@@ -87,7 +87,7 @@ class Observer(protocol.Observer):
         return snapshot.sysctl(name)
 
     def printed(self, what: str) -> str:
-        """Return what an engineer would look at here."""
+        """Return the output of ss(8) for "sockets", or else the status files of nginx's processes."""
         if what == "sockets":
             # Options: numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
@@ -129,7 +129,7 @@ class Observer(protocol.Observer):
         return tuple(watch.end())
 
     def turns(self, start_s: float, end_s: float) -> Turns:
-        """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it."""
+        """Wait for a period to pass; return what the workers did in the event loop iterations that overlapped it."""
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
             raise CannotDoError(f"no process here is titled {processes.WORKER!r}")
@@ -153,7 +153,7 @@ class Observer(protocol.Observer):
                 os.kill(pid, signal.Signals[f"SIG{name}"])
 
     def masters_wait(self) -> bool:
-        """Return whether each master has handled its signals; one that has ended handles none."""
+        """Return whether every master has handled its signals; false if one ends meanwhile."""
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             pids = processes.pids(processes.MASTER, proc=self._proc)
             return all(processes.waits_for_signals(_text(self._proc / str(pid) / "status")) for pid in pids)

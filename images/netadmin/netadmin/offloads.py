@@ -31,7 +31,7 @@ def _switch(interface: str, *, on: bool) -> None:
     changed = [name for name in available if features[name] is not on]
     for name in changed:
         features[name] = on
-    # The answer does not name features that were not granted, and a link may withhold some when others are off: the
+    # The answer does not name features that were not granted, and a link may withhold some when others are off, so the
     # features are read back.
     with contextlib.suppress(NotSupportedError):
         ethtool.set_features(features)
