@@ -34,7 +34,6 @@ async def send_body(writer: asyncio.StreamWriter, size: int) -> None:
         writer.write(bytes(size))
     else:
         with tempfile.TemporaryFile() as file:
-            # The file is sparse, so it does not occupy disk space.
             file.truncate(size)
             await asyncio.get_running_loop().sendfile(writer.transport, file, 0, size)
     await writer.drain()

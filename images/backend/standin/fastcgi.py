@@ -49,7 +49,6 @@ async def _answer(writer: asyncio.StreamWriter, request: int, params: dict[str, 
     head = "\r\n".join(["Status: 200 OK", *head_lines(number, count, size), "", ""]).encode()
     writer.write(_record(_STDOUT, request, head))
     if params.get("REQUEST_METHOD") != "HEAD":
-        # Many records are sent at once, since they are identical.
         block = _record(_STDOUT, request, bytes(_RECORD_BYTES)) * _RECORDS
         for _ in range(size // (_RECORD_BYTES * _RECORDS)):
             writer.write(block)
