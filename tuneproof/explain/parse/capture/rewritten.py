@@ -141,6 +141,6 @@ def _target(answered: Answered) -> _Target | None:
     path, mark, query = target.partition("?")
     bare = path.rstrip("/")
     *parts, last = bare.split("/")
-    if not last or not path.startswith("/") or len(answered.request) == MAX_REQUEST:
+    if not last or not path.startswith("/") or len(answered.request) >= MAX_REQUEST:
         return None
     return _Target(method=method, parts=(*parts[1:], last + path[len(bare) :] + mark + query))
