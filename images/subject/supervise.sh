@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs the nginx of one trial after another, each as a new process with a configuration of its own, so that none finds
-# leftovers of an earlier one in memory, in a cache or in a log. Commands are lines on standard input; each response is a
-# line of JSON:
+# Runs a new nginx for each trial, with its own configuration, so that none finds leftovers of an earlier one in memory,
+# in a cache or in a log. Commands are lines on standard input; each response is a line of JSON:
 #   version               the output of nginx -v
 #   test NAME             the output of nginx -t for /etc/subject/NAME.conf
 #   start NAME [LIBRARY]  start it, with LIBRARY preloaded; answered once its sockets listen. Lines that end in
@@ -21,7 +20,7 @@ answer() {
 end() {
     # After a binary upgrade, the old master ends first: otherwise it would take over again once the new one has ended.
     for file in "$state/nginx.pid.oldbin" "$state/nginx.pid"; do
-        # A test leaves the file empty.
+        # nginx -t leaves the file empty.
         [ -s "$file" ] || continue
         master=$(cat "$file")
         kill -TERM "$master"
@@ -48,7 +47,7 @@ while read -r line; do
     case "$word" in
     version) nginx -v >"$said" 2>&1 ;;
     test) fresh && nginx -t -q -c "/etc/subject/$name.conf" >"$said" 2>&1 ;;
-    # The upgrade uses the path that the binary was started with.
+    # A binary upgrade uses the path that nginx was started with.
     start)
         fresh && place "$name" 2>"$said" &&
             LD_PRELOAD=$argument "$(command -v nginx)" -c "$state/nginx.conf" >"$said" 2>&1

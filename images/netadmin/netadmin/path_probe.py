@@ -23,7 +23,7 @@ from tuneproof.lab.protocol.links import PathSeen, ProbePath
 
 from .load_path import Sink, load, watch
 
-_PROBE: Final = struct.Struct("!QQQ")  # number, sent, sent back: nanoseconds, 0 on the way there
+_PROBE: Final = struct.Struct("!QQQ")  # number, time sent, time sent back (0 on the way there), in ns
 _UDP_BUFFER_BYTES: Final = 8 << 20
 _SO_RCVBUFFORCE: Final = 33
 # Requested and returned under the same number (include/uapi/asm-generic/socket.h), as a struct timespec of
@@ -38,9 +38,9 @@ _BREATH_S: Final = 0.0001
 
 
 def answer_probes(port: int) -> None:
-    """Answer the probes of one leader until it closes its connection (OSError: none came, or it fell silent)."""
+    """Answer the probes of one leader until it closes its connection (OSError: none connects, or it falls silent)."""
     arrivals: list[list[int]] = []
-    # The listener comes last: the leader sends as soon as it exists.
+    # The listener comes last: once it exists, the leader sends.
     with _udp(port) as probes, closing(Sink(port + 1)) as sink, socket.create_server(("", port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
@@ -60,7 +60,7 @@ def answer_probes(port: int) -> None:
 
 
 def probe_path(asked: ProbePath) -> PathSeen:
-    """Measure the path to an answering agent (OSError: none answers, or it left in the middle)."""
+    """Measure the path to an answering agent (OSError: none answers, or it ends early)."""
     arrived: dict[str, tuple[tuple[int, int], ...]] = {}
     with (
         closing(Sink(asked.own_port or asked.port + 1)) as sink,
@@ -159,7 +159,7 @@ def _send_probes(
 
 def _udp(port: int) -> socket.socket:
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # Beyond net.core.rmem_max, as NET_ADMIN may (socket(7)): no probe may be lost because this process is too slow.
+    # NET_ADMIN may exceed net.core.rmem_max (socket(7)): a slow process must not lose probes.
     try:
         opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
     except PermissionError:

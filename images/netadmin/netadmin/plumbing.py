@@ -36,7 +36,7 @@ def plumb(how: str) -> None:
 
 
 def fix_neighbours(neighbours: Mapping[str, str]) -> None:
-    """Set MAC addresses by IPv4 address permanently in the neighbour table of the role's link (NetlinkError: as above).
+    """Set permanent MAC addresses, by IPv4 address, for neighbours of the role's link (NetlinkError: refused).
 
     netem corrupts frames where no Ethernet checksum catches it, including ARP's; a neighbour that was learnt from a
     corrupt reply is unreachable for half a minute.

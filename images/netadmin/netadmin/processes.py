@@ -13,7 +13,7 @@ PROC: Final = Path("/proc")
 
 
 def pids(title: str, *, proc: Path = PROC) -> list[int]:
-    """Return the processes whose command line begins with this, in ascending order."""
+    """Return the ids of the processes whose command line begins with this, in ascending order."""
     return sorted(int(folder.name) for folder in proc.glob("[0-9]*") if _command_line(folder).startswith(title))
 
 
@@ -59,7 +59,7 @@ def _read(folder: Path, name: str) -> str | None:
     try:
         return (folder / name).read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
-        # A running process lacks the file because this kernel does not count such things.
+        # A running process has no such file: the kernel does not provide it.
         if folder.exists():
             raise
         return None

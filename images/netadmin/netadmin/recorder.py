@@ -70,7 +70,7 @@ class Record:
         )
 
     def of_worker(self, pid: int, *, unfinished: bool) -> WorkerTurns:
-        """Return it as a worker's record."""
+        """Return the record as that of a worker."""
         histograms = {
             name: tuple(Bucket(bucket, count, total) for bucket, (count, total) in sorted(buckets.items()))
             for name, buckets in self.histograms.items()
@@ -81,9 +81,9 @@ class Record:
 class Reader:
     """Reads the record of one process; a reader must be closed.
 
-    proc: the process table. The process's files are opened through it, which a process of the same user may do
-    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError: there is no record: the recorder was not loaded,
-    could not create the file, or the process has ended.
+    proc: the process table. Files are opened through it, which a process of the same user may do
+    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError if there is no record: no recorder was loaded,
+    it could not create the file, or the process has ended.
     """
 
     def __init__(self, pid: int, *, proc: Path = PROC) -> None:
@@ -111,7 +111,7 @@ class Reader:
     def read(self) -> Record:
         """Return the record as it is between two turns (RecordError: the process stopped or ended while adding one)."""
         for _ in range(_TRIES):
-            # Read separately before and after, since the order in which one copy reads its words is undefined.
+            # The sequence is read separately, since the order in which one copy reads its words is undefined.
             _, before, _ = self._header()
             content = os.pread(self._file, os.fstat(self._file).st_size, 0)
             _, after, _ = self._header()
@@ -161,7 +161,7 @@ def calls_of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, Calls]:
 
 
 def turns_over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> Turns:
-    """Wait for a time to pass; return what every process did in the turns that overlapped it.
+    """Wait for a period to pass; return what every process did in the turns that overlapped it.
 
     Turns that are open at its start and at its end count as a whole: this function waits until the last one is over, at
     most :data:`LONGEST_TURN_S`.

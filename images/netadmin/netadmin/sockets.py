@@ -47,8 +47,8 @@ def time_waits(tables: Iterable[str]) -> Counter[int]:
     """Return the number of connections in TIME-WAIT, by local port.
 
     Brief connections leave tens of thousands of them. sock_diag sends a message for each, and parsing it takes seven
-    times as long as reading a line here, on a CPU that a load generator needs. For each table the kernel walks through
-    the sockets of the whole machine, which takes 5 ms on one with 24 GiB.
+    times as long as reading a line here, on a CPU that a load generator needs. For each table, the kernel walks through
+    the whole machine's hash table of sockets, which takes 5 ms on a machine with 24 GiB.
 
     tables: the text of /proc/net/tcp and of /proc/net/tcp6 (see proc_pid_net(5)).
     """
@@ -64,7 +64,7 @@ def time_waits(tables: Iterable[str]) -> Counter[int]:
 def ended(sockstat: str) -> int:
     """Return how many connections are in TIME-WAIT, from the text of /proc/net/sockstat, for both address families.
 
-    Some of them still wait for the peer's FIN.
+    This includes connections in FIN-WAIT-2 that no process uses any more.
     """
     words = sockstat.split()
     return int(words[words.index("tw") + 1])

@@ -41,7 +41,7 @@ def writable_sys() -> Path:
         return _SYS
     if not (_OWN_SYS / "class").exists():
         _OWN_SYS.mkdir(parents=True, exist_ok=True)
-        # The engine's mount also made the file system itself read-only, which the second one shares.
+        # The engine's mount also made the file system itself read-only, and the new mount shares it.
         for options in ((), ("-o", "remount,rw")):
             command = ["mount", "-t", "sysfs", *options, "sysfs", str(_OWN_SYS)]
             mounted = subprocess.run(command, check=False, capture_output=True, text=True)

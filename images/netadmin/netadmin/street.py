@@ -1,6 +1,6 @@
 """Other traffic around a service, on a machine that strangers can reach.
 
-An incident's capture never contains only one service. Three parts make the rest of it, each in a role's own network
+An incident's capture never contains only one service. Three parts generate the rest, each in a role's own network
 namespace:
 
 machine
@@ -39,7 +39,6 @@ CLOSED_PORTS: Final = (21, 25, 445, 3306, 6379, 8443)
 SERVICE_PORT: Final = 80
 """The port to which strangers send SYNs over IPv6."""
 
-# One packet in this many is lost: a few in a conversation of some hundred packets.
 _LOST_ONE_IN: Final = 12
 _FIREWALL: Final = """\
 table inet tuneproof-street {{
@@ -56,7 +55,7 @@ _QUERIES: Final = 12
 _QUERY_BYTES: Final = 200
 _ROWS_BYTES: Final = 6000
 _BANNER: Final = b"SSH-2.0-street\r\n"
-# Whether api.example has an IPv4 address (RFC 1035).
+# A query for the IPv4 address of api.example (RFC 1035).
 _QUESTION: Final = bytes.fromhex("123401000001000000000000") + b"\x03api\x07example\x00\x00\x01\x00\x01"
 _PATIENCE_S: Final = 5.0
 _IPV6: Final = 0x86DD
@@ -218,7 +217,7 @@ async def _strangers() -> tuple[Errand, ...]:
     return (_scan, _log_in, _look_up, _try_ipv6)
 
 
-# The loop itself keeps only weak references.
+# The event loop keeps only weak references to tasks.
 _KEPT: Final[list[object]] = []
 _PARTS: Final[dict[str, Callable[[], Awaitable[tuple[Errand, ...]]]]] = {
     "machine": _machine,

@@ -24,12 +24,12 @@ MEMORY_FOLDER: Final = Path("/wire")
 LOG: Final = Path("/var/log/wire.log")
 # Loaded into the kernel: see images/netadmin/xstate/xstate.c.
 REGISTERS_LIBRARY: Final = "/usr/lib/tuneproof/xstate.so"
-# By default, the kernel has 3 MiB of its 64 free, and a first burst of frames uses them up. Its network driver does not
-# survive that: a frame that finds no memory goes into a buffer that was never made, which looks like an error of the
-# link, and nothing moves any more (vector_legacy_rx and drop_buffer in arch/um/drivers/vector_kern.c, Linux 6.1).
+# By default, 3 of the kernel's 64 MiB are free, and a first burst of frames uses them up. Its network driver does not
+# survive that: without memory, a frame is read into a buffer that was never allocated, which looks like an error of the
+# link, and no more frames pass (vector_legacy_rx and drop_buffer in arch/um/drivers/vector_kern.c, Linux 6.1).
 # Unused memory costs the machine nothing: it is a sparse file.
 MEMORY_MIB: Final = 128
-# Only a kernel that hangs reaches this limit: at a load of 14 on two CPUs, the start took 7 s, and one that ends is
+# Only a kernel that hangs reaches this limit: at a load of 14 on two CPUs, the start took 7 s. A kernel that ends is
 # noticed at once.
 _READY_WITHIN_S: Final = 50.0
 _ANSWER_WITHIN_S: Final = 10.0

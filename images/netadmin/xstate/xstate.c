@@ -3,8 +3,8 @@
  * Until Linux 6.13, a user-mode kernel keeps the registers of its processes in an area with a size that was fixed when it
  * was built (FP_SIZE, arch/x86/um). The host's kernel accepts such registers only completely (xstateregs_set() in
  * arch/x86/kernel/fpu/regset.c), and on a CPU with AMX they are four times as large: the first process that starts
- * inside gets a fatal signal, and the kernel panics. This library therefore returns the part without room in the
- * area unchanged.
+ * inside gets a fatal signal, and the kernel panics. This library therefore reads all registers first, and writes those
+ * without room in the area back unchanged.
  *
  * It is loaded with LD_PRELOAD into the user-mode kernel, which calls ptrace(2) through the C library.
  */
@@ -17,7 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-/* Today's largest is 11 KiB; a kernel's stack has no room for it. */
+/* The largest register state today has 11 KiB. The buffer is static: the stack of a kernel has no room for it. */
 #define MOST_BYTES 65536
 
 static long (*real_ptrace)(int request, ...);

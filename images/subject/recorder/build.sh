@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the recorder and the tracer: build.sh FOLDER. Warnings are errors; CC names another compiler than cc.
+# Builds the recorder and the tracer: build.sh FOLDER. Warnings are errors; CC: the compiler, by default cc.
 set -eu
 here=$(dirname "$0")
 compile() {

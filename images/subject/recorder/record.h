@@ -1,4 +1,4 @@
-/* The record of one process, and the code that adds to it: for the recorder inside a process, and a tracer beside it.
+/* The record of one process, and the code that adds to it, for the recorder in the process and the tracer outside it.
  *
  * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py repeats the layout: a change here
  * must change both.
@@ -17,10 +17,10 @@
 
 #define FOLDER "/dev/shm"
 #define FOLDER_SIZE 256
-/* Eight per power of two: 0 to 7, 8 to 15 one each, and so on to 2^42 (73 minutes in ns); the last one takes all above. */
+/* One per value below 16, then eight per power of two, to 2^42 (73 minutes in ns). The last also takes all above. */
 #define BUCKETS 320
 
-/* pwrite and pwrite64, sendfile and sendfile64 are one function each then, under two names. */
+/* pwrite and pwrite64 are then one function under two names, and so are sendfile and sendfile64. */
 _Static_assert(sizeof(off_t) == 8, "files need 64-bit offsets");
 
 #define CALLS(X) \
@@ -44,7 +44,7 @@ struct counters {
     uint64_t turns; /* iterations that are over */
     uint64_t wall_ns;
     uint64_t cpu_ns; /* of the thread: CLOCK_THREAD_CPUTIME_ID */
-    uint64_t read_bytes; /* from sockets: recv and readv; not those that were only peeked at */
+    uint64_t read_bytes; /* from sockets: recv and readv; without bytes that were only peeked at */
     uint64_t file_write_bytes; /* to files at an offset: pwrite and pwritev */
 };
 
@@ -56,15 +56,15 @@ struct histogram {
 struct counted {
     char name[24];
     _Atomic uint64_t calls;
-    _Atomic uint64_t failed; /* among them */
+    _Atomic uint64_t failed; /* of these calls */
 };
 
 struct record {
-    /* Complete before the file gets its name, constant after. */
-    uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later has the id of one that has ended */
+    /* Set before the file gets its name, then constant. */
+    uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later only has the same id */
     /* Odd while an iteration is being added: a copy made meanwhile, or across a change, must be made again. */
     _Atomic uint64_t sequence;
-    /* Returns of epoll_wait: one iteration is open where this is ahead of counters.turns. */
+    /* Returns of epoll_wait: one iteration is open if this exceeds counters.turns. */
     _Atomic uint64_t begun;
     struct counters counters;
     struct histogram read_bytes;
@@ -80,10 +80,10 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* Return a new record in an open file; NULL if it cannot be. */
+/* Return a new record in an open file; NULL on failure. */
 static struct record *mapped(int file)
 {
-    /* The room is taken now: a full file system would otherwise end nginx with SIGBUS at some store. */
+    /* Space is allocated now: otherwise, a full file system would end nginx with SIGBUS at a later write. */
     if (posix_fallocate(file, 0, sizeof(struct record)) != 0)
         return NULL;
     struct record *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -96,7 +96,7 @@ static struct record *mapped(int file)
     return made;
 }
 
-/* Return a new record of a process, NULL if it cannot be made. The file gets its name when it is complete, and replaces that of an ended process. */
+/* Return a new record of a process; NULL on failure. The complete file replaces one of an ended process. */
 static struct record *make_record(const char *folder, pid_t pid)
 {
     char path[FOLDER_SIZE + 64], unfinished[sizeof path + 8];
@@ -120,7 +120,7 @@ static struct record *make_record(const char *folder, pid_t pid)
     return NULL;
 }
 
-/* Count a call that has returned this; and the bytes that it moved for the open iteration, if the thread has one. */
+/* Count a call with this result, and add its bytes to the open iteration, if the thread has one. */
 static void add_call(struct record *own, struct counters *turn, enum call call, int64_t result)
 {
     struct counted *counted = &own->calls[call];

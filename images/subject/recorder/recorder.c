@@ -1,24 +1,24 @@
 /* The recorder of nginx's processes: loaded with LD_PRELOAD (ld.so(8)), without any privilege or tracer.
  *
- * Each process keeps one record, a file FOLDER/tuneproof.PID that it maps and shares; FOLDER is /dev/shm, a file system in
- * memory, so that neither a disk nor its write-back can delay the observed process. It is created at the first counted
- * call, and holds two things:
+ * Each process keeps one record, a file FOLDER/tuneproof.PID that it maps and shares; FOLDER is /dev/shm, a file system
+ * in memory, so that neither a disk nor its write-back can delay the observed process. The file is created at the first
+ * counted call, and contains:
  *
- * - System calls, of all threads: calls of the C library's functions, each of which makes one. Calls that the C library,
- *   or one below it, makes by itself do not count, such as its own reading of files.
+ * - System calls, of all threads: calls of the C library's functions, each of which makes one. Calls that the C library
+ *   makes by itself, such as its own reading of files, do not count.
  * - Iterations of the event loop, each from the return of epoll_wait(2) to its next call: while one lasts, the worker
- *   serves no other client. They belong to the first thread that waits for events; threads of a pool make the same calls at the
- *   same time. The iterations' bytes read, CPU time and wall time have histograms, with buckets that also hold the sum of
- *   their values: both together show that "half of all bytes were read in iterations that read at least this much".
+ *   serves no other client. Only the first thread that waits for events has them; threads of a pool make the same calls
+ *   at the same time. The iterations' bytes read, CPU time and wall time have histograms. Each bucket has a count and
+ *   the sum of the values: both show, for example, how many bytes were read in iterations that read at least 1 MiB.
  *
  * An iteration's reads from sockets and writes to files at an offset are the calls that nginx makes for connections
- * without TLS and for its temporary files (src/os/unix/ngx_recv.c, ngx_readv_chain.c, ngx_files.c). OpenSSL uses read(2),
- * which nginx also uses for files: it does not count for iterations.
+ * without TLS and for its temporary files (src/os/unix/ngx_recv.c, ngx_readv_chain.c, ngx_files.c). OpenSSL uses
+ * read(2), which nginx also uses for files: it does not count for iterations.
  *
- * There are no locks, allocations or system calls except for the clocks. After any error here, nginx continues without a
- * record.
+ * Once the record exists, there are no locks, no allocations, and no system calls except for the clocks. If no record
+ * can be made, nginx continues without one.
  *
- * The record's layout: record.h, which the tracer for programs that load no library shares (tracer.c).
+ * record.h has the layout of the record; the tracer for programs that load no library uses it, too (tracer.c).
  */
 #define _GNU_SOURCE
 #include "record.h"
@@ -59,8 +59,8 @@ static void *find(enum call call)
     return next[call];
 }
 
-/* A fork's child must not write into its parent's record, nor take itself for its thread: nginx forks its workers,
- * and a worker may have been forked by a process that recorded. The mapping itself is not inherited (MADV_DONTFORK). */
+/* A forked child must neither write into its parent's record nor count as the thread that waits for events: nginx forks
+ * its workers. The mapping itself is not inherited (MADV_DONTFORK). */
 static void in_child(void)
 {
     atomic_store(&record, NULL);
@@ -76,7 +76,7 @@ __attribute__((constructor)) static void start(void)
     static char given[FOLDER_SIZE];
     if (wanted != NULL && strlen(wanted) < sizeof given)
         folder = strcpy(given, wanted);
-    /* Without it a child would write its parent's record: then nothing is recorded at all. */
+    /* Without the handler, a child would write to a mapping that it does not have: then nothing is recorded. */
     if (pthread_atfork(NULL, NULL, in_child) != 0)
         atomic_store(&record_was_tried, true);
 }
@@ -94,7 +94,7 @@ static struct record *own_record(void)
     return atomic_load_explicit(&record, memory_order_acquire);
 }
 
-/* Counts a call that has returned this, and leaves errno as it is. */
+/* Count a call with this result; errno stays the same. */
 static void count(enum call call, ssize_t result)
 {
     if (busy)
@@ -104,7 +104,7 @@ static void count(enum call call, ssize_t result)
         add_call(own, loops ? &turn : NULL, call, result);
 }
 
-/* Called before waiting for events. The first thread of a process that does is the one whose iterations are recorded. */
+/* Called before waiting for events. Only the iterations of the first thread that calls this are recorded. */
 static void end_turn(void)
 {
     if (loops) {

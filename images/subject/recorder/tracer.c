@@ -1,14 +1,14 @@
 /* Records the processes of a program that loads no library, such as a static nginx: tracer PROGRAM ARGUMENT...
  *
- * It starts the program and follows it and its children with ptrace(2), which a process may use on its own children without
- * any privilege. Each process gets a record like that of recorder.c (record.h), with the same calls under the same names:
- * those of the C library's functions. There are two differences: calls that the C library makes by itself count, such as
- * those at a program's start; and each call stops the process twice, so an iteration's times are those of a slower program.
- * This does not affect counts.
+ * It starts the program and follows it and its children with ptrace(2), which a process may use on its own children
+ * without any privilege. Each process gets a record like that of recorder.c (record.h), with the same calls under the
+ * same names: those of the C library's functions. There are three differences: calls that the C library makes by
+ * itself, such as those at a program's start, count; CPU time is that of the whole process; and each call stops the
+ * process twice, which lengthens an iteration's times, but does not affect counts.
  *
- * The tracer itself is a process in the background. The one in the foreground ends with the program's first process and its
- * status, and passes signals on to it; a daemon that the program leaves running is traced until it ends. After an error
- * here, the program continues without a record, and standard error has the reason.
+ * The tracer itself is a process in the background. The one in the foreground passes signals on to the program's first
+ * process, and ends with it and with its status; a daemon that the program leaves running is traced until it ends.
+ * After an error here, the program continues without a record, and standard error has the reason.
  */
 #define _GNU_SOURCE
 #include "record.h"
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Tests have both record the same process. */
+/* Not the variable of recorder.c: a test has both record the same process. */
 #define FOLDER_VARIABLE "TUNEPROOF_TRACER_FOLDER"
 #define NO_CALL CALLS_COUNTED
 
@@ -36,7 +36,7 @@ struct process {
 struct thread {
     pid_t id;
     struct process *process;
-    enum call call; /* the call that it is in; NO_CALL if it does not count */
+    enum call call; /* the call that it is in; NO_CALL if there is none, or it is not counted */
     bool only_peeks;
 };
 
@@ -67,7 +67,7 @@ static enum call call_of(const struct __ptrace_syscall_info *info)
     case SYS_pwrite64: return CALL_pwrite;
     case SYS_pwritev: return CALL_pwritev;
     case SYS_sendfile: return CALL_sendfile;
-    /* open(3) of glibc. A program that names this folder itself makes the same call. */
+    /* glibc's open(3) calls openat with AT_FDCWD; a program's own openat with it looks the same. */
     case SYS_openat: return (int)info->entry.args[0] == AT_FDCWD ? CALL_open : CALL_openat;
     case SYS_close: return CALL_close;
     case SYS_unlinkat: return CALL_unlink;
@@ -95,7 +95,7 @@ static pid_t process_of(pid_t thread)
     return pid;
 }
 
-/* Return a thread, which may be a new one; NULL without memory. */
+/* Return a thread, added if it is new; NULL without memory. */
 static struct thread *thread_of(pid_t id)
 {
     for (size_t index = 0; index < threads_known; index++)
@@ -154,7 +154,7 @@ static struct record *record_of(struct process *process)
 static uint64_t cpu_ns(const struct process *process)
 {
     clockid_t clock;
-    /* The whole process's: another one's threads have no clock. nginx's workers have one thread, except for pools. */
+    /* The whole process's: other processes' threads have no readable clock. Workers have one thread, except for pools. */
     return clock_getcpuclockid(process->pid, &clock) == 0 ? now_ns(clock) : 0;
 }
 
@@ -197,7 +197,7 @@ static void look_at_call(struct thread *thread)
 {
     struct __ptrace_syscall_info info;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, thread->id, sizeof info, &info) < 0) {
-        /* A thread that is killed while it is stopped is gone. Kernels before 5.3 do not know this request. */
+        /* A thread that is killed while it is stopped is gone. Kernels before 5.3 lack this request. */
         if (errno != ESRCH)
             complain("PTRACE_GET_SYSCALL_INFO");
     } else if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
@@ -277,7 +277,7 @@ static void pass_on(int signal)
         kill((pid_t)first_process, signal);
 }
 
-/* Read all of a pipe's next word; false at its end. */
+/* Read the next word from a pipe; false at the end of the pipe. */
 static bool was_told(int from, int *word)
 {
     ssize_t size;
@@ -298,7 +298,7 @@ int main(int count, char **arguments)
         return EXIT_FAILURE;
     pid_t tracer = fork();
     if (tracer == 0) {
-        /* Signals of a terminal are for the program. */
+        /* A terminal's signals then reach only the foreground process, which passes them on. */
         setsid();
         trace(arguments + 1, told[1]);
     }
