@@ -68,7 +68,7 @@ with open({_CAPTURE!r}, "rb") as file:
 assert summary.truncated is None and summary.services and not summary.other
 """,
 )
-# Prints the costs of a program with its output discarded: time, CPU time, both in seconds, and KiB.
+# Prints the costs of a program with its output discarded: time and CPU time in s, and the largest resident set in KiB.
 _TIMED: Final = """
 import json, resource, subprocess, sys, time
 began = time.monotonic()
@@ -80,22 +80,22 @@ print(json.dumps([time.monotonic() - began, took.ru_utime + took.ru_stime, took.
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """The cost of one run of a program: time from start to exit, CPU time, and largest resident set."""
+    """The cost of one run of a program."""
 
-    time_s: float
+    time_s: float  # from start to exit
     cpu_s: float
-    size_mib: float
+    size_mib: float  # largest resident set
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Traffic:
     """One kind of traffic, about 250 000 packets: the requests of ab(1) to nginx, and the server behind it."""
 
-    name: str  # name of the subject that serves it
-    backend: Backend  # behind nginx
-    path: str  # the requested path
-    requests: int  # number of requests, each on a new connection
-    concurrency: int  # concurrent requests
+    name: str  # also the name of the subject that serves it
+    backend: Backend
+    path: str
+    requests: int  # each on a new connection
+    concurrency: int
 
 
 # A capture keeps at least the newest 32 MiB, about 300 000 packets of this length.

@@ -28,7 +28,6 @@ def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
 
 
 def is_alike(old: object, new: object) -> bool:
-    """Tell whether two figures are equal, numbers within 1 %."""
     if isinstance(old, float | int) and isinstance(new, float | int):
         return math.isclose(old, new, rel_tol=0.01)
     return old == new

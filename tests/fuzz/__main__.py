@@ -22,7 +22,6 @@ def target(name: str) -> Target:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the parsers one after the other; return 0, or 1 if there was a failure."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("parsers", nargs="*", metavar="PARSER", help=f"default: all of {', '.join(READERS)}")
     parser.add_argument("--inputs", type=int, default=_INPUTS, metavar="N", help=f"per parser; default: {_INPUTS}")

@@ -16,21 +16,13 @@ class ContradictionError(Exception):
 
 
 def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion, but not removed by python -O
-    """Raise an error if something is false.
-
-    Raises:
-        ContradictionError: It is false.
-    """
+    """Raise ContradictionError if something is false."""
     if not holds:
         raise ContradictionError(what)
 
 
 def check_figures(figures: Iterable[Figure]) -> None:
-    """Require that figures can be displayed and looked up.
-
-    There are not too many, no two of the same item have the same key, numbers are finite and not negative, and texts
-    can be encoded.
-    """
+    """Require that figures can be displayed and looked up."""
     known = tuple(figures)
     keys = Counter((figure.key, figure.of) for figure in known)
     twice = [key for key, times in keys.items() if times > 1]
@@ -45,7 +37,6 @@ def check_figures(figures: Iterable[Figure]) -> None:
 
 
 def check_capture(summary: CaptureSummary) -> None:
-    """Require that the counts of a capture are consistent."""
     others = sum(summary.other.values()) + sum(summary.malformed.values())
     accounted = summary.tcp_segments + summary.quic_datagrams + others
     require(accounted == summary.packets, f"{accounted} of {summary.packets} packets")
@@ -60,7 +51,6 @@ def check_capture(summary: CaptureSummary) -> None:
 
 
 def check_run(run: LoadRun) -> None:
-    """Require that a run can be displayed, and that its share of failed requests is between 0 and 1."""
     check_figures(load_figures(run))
     require(run.failed_share is None or 0 <= run.failed_share <= 1, f"a share of {run.failed_share}")
 

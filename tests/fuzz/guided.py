@@ -23,7 +23,6 @@ _HANG_S: Final = 120  # wall-clock time, so this is generous: it is for inputs t
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Fuzz the parsers one after the other; return 0, or 1 if there was a failure."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.guided", description=__doc__)
     parser.add_argument(
         "parsers", nargs="*", metavar="PARSER", help="one of those of python -m tests.fuzz; default: all"

@@ -176,7 +176,7 @@ def _event_loops(content: bytes) -> None:
 def _error_log(content: bytes) -> None:
     log = error_log.parse(_text(content).split("\n"))
     require(sum(log.levels.values()) == log.messages, "messages without a level")
-    # These are a part of the connections that upstreams closed.
+    # An unanswered request is also counted as a connection that an upstream closed.
     unanswered = log.of(error_log.Event.UNANSWERED)
     require(unanswered <= log.of(error_log.Event.HUNG_UP), "more unanswered requests than closed connections")
     require(sum(log.events.values()) - unanswered <= log.messages, "more events than messages")
@@ -236,7 +236,6 @@ def _file_of(content: bytes) -> Iterator[Path]:
 
 
 def _results(content: bytes) -> None:
-    """Load results, and display them."""
     with _file_of(content) as path:
         try:
             found = load(path)
@@ -305,4 +304,3 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "baseline": _baseline,
     "protocol": _protocol,
 }
-"""All parsers by name."""

@@ -55,7 +55,7 @@ _LOGS: Final = (
     _JSON_LINES,
 )
 _READINGS: Final = (SNMP + NETSTAT) * 2
-# The counter exceeds 32 bits and begins again at 0.
+# A 32-bit counter overflows between the readings.
 _WRAPPING: Final = "IpExt: InOctets\nIpExt: 4294967000\nIpExt: InOctets\nIpExt: 17\n"
 _NSTATS: Final = (NSTAT, NSTAT * 2, NSTAT_JSON, NSTAT_JSON * 2)
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
@@ -126,7 +126,6 @@ def _results() -> Sequence[bytes]:
 
 
 def _calls() -> Sequence[bytes]:
-    """Return calls and responses."""
     answer = Answer(status=200, worker=7, numbered="1.1", body_bytes=4, complete=True, says_close=False, total_s=0.1)
     connection = Connection(answers=(answer,), error="", closed_by_server=False, open_s=0.5)
     flows = (Flow(), Flow(tls=True, headers={"Host": "a"}, requests=3))
@@ -146,4 +145,3 @@ _OTHERS: Final[Mapping[str, Sequence[bytes]]] = {
     "protocol": _calls(),
 }
 SEEDS: Final[Mapping[str, Sequence[bytes]]] = {**_BYTES, "explain": _explained(), "audit": _configurations(), **_OTHERS}
-"""The seeds of each parser."""
