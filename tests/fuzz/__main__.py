@@ -13,7 +13,7 @@ from tests.fuzz.seeds import SEEDS
 
 _INPUTS: Final = 100_000
 # Errors of these parsers need not have a position in MalformedEvidenceError: a format and a protocol message are
-# one line, and the others name a file or a line in their text.
+# one line, and the messages about the others contain a file or a line.
 UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
 
 

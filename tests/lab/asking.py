@@ -35,7 +35,7 @@ def put(made: Any, files: Mapping[str, str | bytes]) -> None:
 def container(
     engine: docker.DockerClient, image: str, files: Mapping[str, str | bytes], session: Session, **more: Any
 ) -> Iterator[Any]:
-    """Run a container with these files, by path, inside the context."""
+    """Run a container with these files, by path, until the context ends."""
     made = engine.containers.create(image, ["sleep", "1200"], labels=session.labels, **more)
     try:
         put(made, files)

@@ -63,7 +63,6 @@ def resources_of(client: docker.DockerClient, pid: int) -> list[str]:
 
 
 def leases_held(client: docker.DockerClient, pid: int) -> int:
-    """Return how many leases a process's session holds."""
     found = client.api.containers(filters={"label": LEASE})
     return sum(_is_of(item["Labels"], pid) for item in found)
 

@@ -76,7 +76,6 @@ def _syn_flood() -> Sequence[Segment]:
 
 
 def _repeated_handshake() -> Sequence[Segment]:
-    """Return a handshake in which both the SYN and the SYN/ACK were sent twice."""
     talk = Conversation()
     talk.send(CLIENT, flags=SYN)
     talk.send(CLIENT, flags=SYN, seq=1000, after_s=1.0)

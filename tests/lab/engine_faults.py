@@ -61,17 +61,14 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of a command."""
-
     calls: tuple[str, ...]  # method and path of each engine call
-    decided: int  # number of decided claims
-    status: int  # exit status
+    decided: int  # claims
+    status: int
     output: str
     left: tuple[str, ...]  # resources that still existed two minutes later
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is left behind, and no traceback is shown."""
         return not self.left and "Traceback" not in self.output
 
 

@@ -89,8 +89,6 @@ class EngineProxy:
 
 
 class Fault(StrEnum):
-    """A fault of an engine call."""
-
     REFUSED = "refused"
     """The engine does not get the call; the response has status 500."""
     RESET = "reset"

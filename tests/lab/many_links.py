@@ -31,9 +31,9 @@ class Leftovers:
     """Resources of this machine that labs could use up or leave behind."""
 
     links: frozenset[str]  # names of network interfaces; those on a remote engine's machine are not visible
-    kernels: int  # number of user-mode kernels
-    own_rss_bytes: int  # memory used by this process
-    available_bytes: int  # memory that is still available on the machine
+    kernels: int  # user-mode kernels
+    own_rss_bytes: int  # this process
+    available_bytes: int  # memory
 
     @classmethod
     def look(cls) -> "Leftovers":
@@ -104,7 +104,6 @@ def _say(text: str) -> None:
 
 
 def main(times: int) -> None:
-    """Start this many labs and print the leftovers after each."""
     client = connect(timeout_s=600)
     with session_on({"": client}) as session:
         for number, found in enumerate(start_many(client, session, times)):

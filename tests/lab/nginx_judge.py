@@ -26,7 +26,7 @@ _ANSWERS_WITHIN_S: Final = 20.0
 _STAYS_SILENT_S: Final = 1.0
 _SYSCTLS: Final = {"net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0"}
 _AT_ONCE: Final = 60
-"""How many nginx run side by side, each with a set of listens."""
+"""How many instances of nginx run at the same time, each with a set of listens."""
 _START: Final = """
 mkdir -p /tmp/logs; rm -f /tmp/logs/* /var/log/nginx/access.log
 [ ! -e "$1" ] || { kill "$(cat "$1")"; while [ -e "$1" ]; do sleep 0.02; done; }
@@ -69,7 +69,7 @@ Server(("127.0.0.1", {generated_inheritance.SLOW_PORT}), Handler).serve_forever(
 def judge_of(
     engine: docker.DockerClient, image: str, client: str, session: Session, version: Sequence[int]
 ) -> Iterator["Judge"]:
-    """Start two containers: nginx from ``image``, and a client from an image with Python and ss."""
+    """Start two containers, for nginx and for a client; the client's image needs Python and ss."""
     more = {"user": "0:0", "cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "sysctls": _SYSCTLS}
     files = {**judged_inheritance.FILES, "judged/start.sh": _START}
     with container(engine, image, files, session, network_mode="none", **more) as nginx:
@@ -110,7 +110,7 @@ class Judge:
         return answers, {number: frozenset(names) for number, names in logs.items()}
 
     def listens(self, drawn: Sequence[generated_listens.Drawn]) -> Iterator[judged_listens.Seen]:
-        """Yield nginx's result with each set."""
+        """Yield the result for each set."""
         for first in range(0, len(drawn), _AT_ONCE):
             yield from self._listens(drawn[first : first + _AT_ONCE])
 

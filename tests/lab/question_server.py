@@ -25,7 +25,6 @@ _ANY_TLS.check_hostname, _ANY_TLS.verify_mode = False, ssl.CERT_NONE
 
 
 def answer(host: str, port: int, tls: bool, name: str, text: str) -> list[str]:  # noqa: FBT001 - as in JSON
-    """Return the status line and the headers of the response to a request."""
     read = b""
     try:
         with socket.create_connection((host, port), _LIMIT_S) as plain:

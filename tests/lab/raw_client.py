@@ -41,7 +41,6 @@ class _Connection:
             return [0, [], type(error).__name__]
 
     def close(self) -> None:
-        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._buffer = None, b""
@@ -92,7 +91,7 @@ def answers(questions: list[Any]) -> list[Any]:
 
 
 def main() -> None:
-    """Send the requests in a file, its lists side by side, and print the responses."""
+    """Send the requests in a file, its lists in parallel, and print the responses."""
     lists = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     with ThreadPoolExecutor(max_workers=32) as pool:
         json.dump(list(pool.map(answers, lists)), sys.stdout)

@@ -45,9 +45,9 @@ class Sabotage:
     """The replacement of arms, and the claims that depend on them."""
 
     scenario: Scenario[Any]
-    stand_ins: Mapping[str, str]  # the arm that replaces an arm, by name
+    stand_ins: Mapping[str, str]  # by the name of an arm: the arm that runs in its place
     claims: tuple[str, ...]  # names of the claims that must no longer hold
-    refutes: bool = False  # whether all of these claims must be refuted, not only undecided or untestable
+    refutes: bool = False  # whether all of these claims must be refuted; otherwise at least one
 
 
 # Only this case always runs: the others consist of the same parts, and tests/lab/test_turned_claims.py reverses claims.
@@ -126,7 +126,7 @@ SABOTAGES = {
         # Slow connects are caused by dropped SYNs.
         claims=("recipe_ends_dropped_syns",),
     ),
-    "readers-fewer-and-buffers-off": Sabotage(
+    "fewer-readers-and-buffers-off": Sabotage(
         scenario=_BUFFERS.SCENARIO,
         stand_ins={
             _BUFFERS.ARTICLES.name: _BUFFERS.OFF.name,

@@ -48,7 +48,6 @@ print(number + 1001)
 
 
 def test_packets_dropped_by_the_kernel_are_counted(images: BuiltImages, lab_session: Session) -> None:
-    """The reader pauses until the socket's buffer is full; captured and dropped packets then add up to those sent."""
     with Lab(lab_session) as lab:
         specs = [RoleSpec(name=name, role=Role.CLIENT, image=images.roles["client"]) for name in (_CLIENT, "beside")]
         lab.start([*specs, companion_spec(_CLIENT, image=images.roles["netadmin"], cpuset="")])

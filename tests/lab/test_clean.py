@@ -28,7 +28,7 @@ class OwnView:
     def __init__(self, engine: docker.DockerClient) -> None:
         self._api = engine.api
         self.mine: set[str] = set()
-        """Ids of containers, images and networks, and names of images."""
+        """Ids of containers and images, and names of images."""
 
     @property
     def client(self) -> docker.DockerClient:
@@ -98,7 +98,6 @@ class Resources:
         return True
 
     def remove(self) -> None:
-        """Remove the test's remaining containers and images."""
         for item in self.view.containers(all=True):
             self.engine.api.remove_container(item["Id"], force=True)
         for name in sorted(name for name in self.view.mine if ":" in name and not name.startswith("sha256:")):
@@ -128,7 +127,6 @@ class RealEngine:
         return str(self.api.create_network(self._resources.token, labels=dict(labels), internal=True)["Id"])
 
     def remove(self) -> None:
-        """Remove the containers and networks that a check made."""
         for item in self.api.containers(all=True, filters={"label": self.label}):
             self.api.remove_container(item["Id"], force=True)
         for item in self.api.networks(filters={"label": self.label}):

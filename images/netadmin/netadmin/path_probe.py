@@ -137,8 +137,8 @@ def _send_probes(
     number = 0
     while True:
         now_s = time.monotonic()
-        # Relative to the schedule, not to the sending: a probe that is late because much had to be sent was not
-        # interrupted.
+        # How late this process notices that a probe is due, not how late it sends it: probes may wait until earlier
+        # ones are sent.
         while len(late) < packets and (late_s := now_s - began_s - len(late) * asked.interval_s) >= 0:
             late.append(int(late_s * 1_000_000))
         hurried_s = max(began_s + number * asked.interval_s, sent_s + asked.interval_s / _HURRY)

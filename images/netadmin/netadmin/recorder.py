@@ -46,7 +46,7 @@ class RecordError(ValueError):
 class Record:
     """One process's record at one moment, or the difference of two records."""
 
-    begun: int  # How many turns have begun: one is open if this is more than the finished turns
+    begun: int  # How many turns have begun, including one that is still open
     counters: Mapping[str, int]  # By name (see :data:`COUNTERS`), over all finished turns
     # For a turn's bytes read, its CPU time and its wall time: by bucket, the number of turns and the sum of their
     # values. Empty buckets are left out.

@@ -62,7 +62,7 @@ struct counted {
 struct record {
     /* Set before the file gets its name, then constant. */
     uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later only has the same id */
-    /* Odd while an iteration is being added: a copy made meanwhile, or across a change, must be made again. */
+    /* Odd while an iteration is being added: a copy is invalid if this was odd, or changed meanwhile. */
     _Atomic uint64_t sequence;
     /* Returns of epoll_wait: one iteration is open if this exceeds counters.turns. */
     _Atomic uint64_t begun;

@@ -154,7 +154,7 @@ static struct record *record_of(struct process *process)
 static uint64_t cpu_ns(const struct process *process)
 {
     clockid_t clock;
-    /* The whole process's: other processes' threads have no readable clock. Workers have one thread, except for pools. */
+    /* The whole process's: threads of other processes have no readable clock. Workers without pools have one. */
     return clock_getcpuclockid(process->pid, &clock) == 0 ? now_ns(clock) : 0;
 }
 

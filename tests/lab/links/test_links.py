@@ -46,7 +46,6 @@ WAN = PROFILES["wan"]
 
 @pytest.fixture
 def links(path_lab: Callable[[str], ShapedLinks], wire: str) -> ShapedLinks:
-    """Return the links of a lab with wires."""
     return path_lab(wire)
 
 
@@ -56,7 +55,6 @@ def lab(links: ShapedLinks) -> Lab:
 
 
 def specs_of(images: BuiltImages, shaper: str) -> list[RoleSpec]:
-    """Return the containers of a lab with this shaper."""
     return path_lab_specs(
         shaper=shaper,
         netadmin_image=images.roles["netadmin"],
@@ -137,7 +135,6 @@ def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, li
 
 
 def test_a_profile_can_change_without_a_new_lab_and_leaves_nothing_behind(links: ShapedLinks) -> None:
-    """Neither the rate nor the delay of the previous profile remains."""
     for name in ("slow-client", "wan", "bare"):
         profile = PROFILES[name]
         links.apply(profile, subject=PEER)
@@ -155,10 +152,7 @@ def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab:
 
 
 def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """Each link's settings are read back; one link's delays are timed in both directions (ifb for incoming frames).
-
-    The test uses a user-mode kernel, since the host's kernel may lack netem.
-    """
+    """The test uses a user-mode kernel, since the host's kernel may lack netem."""
     profiles = [
         # No setting loses frames, because the test times some frames.
         LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10)),
@@ -304,7 +298,6 @@ def test_without_a_tun_device_there_is_no_wire_and_the_error_names_the_device(
 
 
 def test_a_links_netadmin_container_has_only_the_privileges_that_it_needs(lab: Lab) -> None:
-    """The container has two capabilities, one device and no bind mount, and is not privileged."""
     host = lab[owner_name("client")].inspect()
     assert host["HostConfig"]["Privileged"] is False
     assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}

@@ -132,7 +132,6 @@ MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
 def test_a_link_with_a_different_profile_is_detected(
     links: ShapedLinks, done: Impairment, wanted: Impairment, fault: str
 ) -> None:
-    """Both directions of the link are wrong, and both are reported."""
     link = LinkProfile.both(done)
     links.apply(NetworkProfile(name="wrong", summary="Not what is wanted.", client=link), subject=PEER)
     figures = links.measure("client", link, subject=PEER, plan=FOR_SHARES if wanted.loss_pct else FEW)

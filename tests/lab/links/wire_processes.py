@@ -13,7 +13,6 @@ _END = (
 
 
 def end_wires(client: docker.DockerClient, session: Session) -> None:
-    """Kill the kernel of every wire of a session with SIGKILL."""
     labels = [f"{SESSION}={session.id}", f"{ROLE}=netadmin"]
     for container in client.containers.list(filters={"label": labels}):
         if container.attrs["Config"]["Cmd"][-1] == "wire":

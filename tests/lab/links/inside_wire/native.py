@@ -26,7 +26,7 @@ _POWER_OFF: Final = 0x4321FEDC
 
 
 def tried(wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Return why shaping is impossible, the settings read back, and the shortest of 20 frames' times each way."""
+    """Return why shaping is impossible, the settings read back, and the shortest time in ms of 20 frames each way."""
     from netadmin import native  # noqa: PLC0415 - netlink needs /proc and the modules
     from netadmin.rtnetlink import IPRoute  # noqa: PLC0415
 
