@@ -48,7 +48,6 @@ def lines(pairs: Sequence[Pair]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the lines; return 1 if a verdict differs in any scenario."""
     old, new = (load(Path(argument)) for argument in arguments)
     pairs = compare(old, new).pairs
     sys.stdout.writelines(f"{line}\n" for line in lines(pairs))

@@ -82,8 +82,8 @@ class Reader:
     """Reads the record of one process; a reader must be closed.
 
     proc: the process table. Files are opened through it, which a process of the same user may do
-    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError if there is no record: no recorder was loaded,
-    it could not create the file, or the process has ended.
+    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError if there is no record: the recorder was not
+    loaded or could not create the file, or the process has ended.
     """
 
     def __init__(self, pid: int, *, proc: Path = PROC) -> None:

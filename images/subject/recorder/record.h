@@ -1,7 +1,7 @@
 /* The record of one process, and the code that adds to it, for the recorder in the process and the tracer outside it.
  *
- * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py repeats the layout: a change here
- * must change both.
+ * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py repeats the layout: change
+ * both together.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@
 /* One per value below 16, then eight per power of two, to 2^42 (73 minutes in ns). The last also takes all above. */
 #define BUCKETS 320
 
-/* pwrite and pwrite64 are then one function under two names, and so are sendfile and sendfile64. */
+/* With 64-bit offsets, pwrite and pwrite64 are one function with two names, and so are sendfile and sendfile64. */
 _Static_assert(sizeof(off_t) == 8, "files need 64-bit offsets");
 
 #define CALLS(X) \
@@ -43,7 +43,7 @@ static const char *const names[] = {
 struct counters {
     uint64_t turns; /* iterations that are over */
     uint64_t wall_ns;
-    uint64_t cpu_ns; /* of the thread: CLOCK_THREAD_CPUTIME_ID */
+    uint64_t cpu_ns; /* of the thread; of the whole process in the tracer */
     uint64_t read_bytes; /* from sockets: recv and readv; without bytes that were only peeked at */
     uint64_t file_write_bytes; /* to files at an offset: pwrite and pwritev */
 };
