@@ -89,7 +89,7 @@ def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) ->
 
 
 def _of_socket(socket: Socket) -> Iterator[Problem]:
-    """Yield the message about a socket in http{}; if its default server rejects handshakes, the other servers count."""
+    """Yield the error about a socket in http{}; if its default server rejects handshakes, others are checked."""
     if not {"ssl", "quic"} & socket.protocols:
         return
     if socket.default.in_effect("ssl_certificate"):

@@ -24,7 +24,7 @@ CONTEXTS: Final = (
 )
 
 
-# This matches everything that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and perhaps more.
+# These match everything that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and perhaps more.
 VALUES: Final = {
     "number": re.compile(r"[0-9]+"),
     "size": re.compile(r"[0-9]+[kKmM]?"),
@@ -166,7 +166,7 @@ def _own_problem(row: Directive, args: Sequence[str], *, has_block: bool) -> str
 
 
 def _place(row: Directive) -> int:
-    """Return the index of a row's outermost context in the list of contexts, which begins with those of http."""
+    """Return the index of a row's outermost context in the list of contexts: http{} before stream{} and mail{}."""
     return min(map(CONTEXTS.index, row.contexts))
 
 

@@ -80,7 +80,7 @@ class Facts:
     def speaks_http2(self, server: Block) -> bool:
         """Tell whether clients may use HTTP/2: a server's own directive, or any ``listen`` on its sockets, enables it.
 
-        Without TLS, only a ``listen`` with http2 counts, since few clients use it otherwise.
+        Without TLS, the directive is ignored, since few clients use HTTP/2 without it.
         """
         protocols = frozenset[str]().union(*(socket.protocols for socket in self.sockets.of(server)))
         is_on = server.is_on("http2") and ("ssl" in protocols or bool(self.sockets.unknown))
@@ -112,7 +112,7 @@ class Facts:
         return any(map(_PROXIED_ADDRESS.search, self.configuration.texts.values()))
 
     def target_of(self, said: Statement | Block) -> Target | None:
-        """Return what a directive such as ``proxy_pass`` proxies to; in an included file, its first place counts."""
+        """Return what a directive such as ``proxy_pass`` proxies to; in a file included twice, at its first place."""
         return self._targets.get(id(said))
 
     def proxied_in(self, block: Block) -> Sequence[Proxied]:

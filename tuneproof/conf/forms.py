@@ -1,7 +1,7 @@
 """The forms of arguments: finds individual words that all known versions of nginx refuse, with nginx's messages.
 
-Each row was checked against the module's function. Words with variables are left out, and so are forms that other
-products extend.
+Each row was checked against the module's function. Most words with variables are not checked, and forms that only other
+products have are accepted as well.
 """
 
 import re

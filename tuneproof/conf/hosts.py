@@ -100,7 +100,7 @@ def _chosen(socket: Socket, names: _Names, host: str, unseen: str) -> Chosen:
 
 
 def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
-    """Yield each server that does not get requests on any of its sockets, with a server that has its names there.
+    """Yield each server that does not get requests on any of its sockets, and the server for its first name.
 
     No socket has it as its default server, and nginx ignores all its names: "conflicting server name".
     """

@@ -1,6 +1,6 @@
 """One ``listen`` directive: its addresses and parameters, as ngx_parse_url and ngx_http_core_listen read them.
 
-The functions for stream{} and mail{} are covered, too.
+``listen`` in stream{} and mail{} is covered, too.
 """
 
 import ipaddress

@@ -125,7 +125,7 @@ def _take(path: str, level: Block) -> Taken | None:
 def _take_by_regex(path: str, found: Iterable[Location]) -> Taken | None:
     """Return the first location of a level that matches; None if none does.
 
-    ngx_http_init_static_location_trees drops prefix and exact locations inside a regex location: no path reaches them.
+    No path reaches prefix and exact locations in a regex location: ngx_http_init_static_location_trees skips them.
     """
     one = next((one for one in found if one.kind in REGEXES and one.matches(path)), None)
     if one is None:

@@ -18,11 +18,11 @@ class Used:
 
     module: Module
     said: Statement | Block
-    is_loaded: bool  # whether the files load it; if not, something outside them does
+    is_loaded: bool  # whether the files load it; if not, something outside them must
 
     @property
     def what(self) -> str:
-        """The text that needs it, as in the file."""
+        """The name of the directive that needs it; for ``load_module``, also the file to load."""
         return _shown(self.said)
 
 
@@ -63,7 +63,7 @@ def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
 
 
 def unpackaged(configuration: Configuration) -> Iterator[str]:
-    """Yield, with its place, each directive that neither nginx nor a packaged module has, or that loads another one."""
+    """Yield, with its place, each directive of an unpackaged module, and each ``load_module`` of one."""
     for said, block in _directives(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
         # nginx's documentation also has directives from its commercial subscription, and from separate modules.

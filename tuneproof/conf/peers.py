@@ -22,7 +22,7 @@ _RESOLVED_SINCE: Final = (1, 27, 3)
 
 
 def upstream_problems(http: Block) -> Iterator[Problem]:
-    """Yield the errors about names of blocks, and blocks without servers."""
+    """Yield the errors about upstream blocks with the same name, and about those without servers."""
     seen = set()
     for block in _upstreams(http):
         name = block.args[0].lower()
@@ -34,7 +34,7 @@ def upstream_problems(http: Block) -> Iterator[Problem]:
 
 
 def peer_problems(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the errors about the servers and the idle connections of blocks in http{} or stream{}."""
+    """Yield the errors about the servers and the idle connections of upstream blocks in http{} or stream{}."""
     for block in _upstreams(level):
         yield from _run_time_names(block, level) if version >= _RESOLVED_SINCE and not block.unseen else ()
         if not _is_own(block):

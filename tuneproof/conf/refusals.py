@@ -34,7 +34,7 @@ _ROOT: Final = re.compile(r"\$(?:(document_root|realpath_root)|\{(document_root|
 _PROTOCOLS: Final = frozenset({"http", "stream", "mail"})
 _NO_SIZE: Final = "zero size shared memory zone"
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
-# nginx Plus and Angie had these before.
+# Older packages of distributions, nginx Plus or Angie may have these.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
 _ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive"})
@@ -52,7 +52,7 @@ _OFF_ALONE_SINCE: Final = (1, 19, 3)
 _HTTP_LEVELS: Final = frozenset({"http", "server", "location", "if"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
-# The arguments that are regular expressions; in the second table, those that begin with a tilde.
+# The arguments that are regular expressions; in _REGEXES_AFTER_TILDE, only those that begin with a tilde.
 _REGEXES: Final = {"rewrite": slice(0, 1), "fastcgi_split_path_info": slice(0, 1), "gzip_disable": slice(None)}
 _AFTER_ONE_TILDE: Final = ("server_name", "valid_referers")
 _REGEXES_AFTER_TILDE: Final = {
@@ -63,7 +63,7 @@ _LARGE_HEADERS: Final = "large_client_header_buffers"
 _SMALLEST_POOL_BYTES: Final = 256  # the default of connection_pool_size on 32-bit machines; on others, 512
 _MASKS: Final = frozenset({"msie6", "degradation"})  # names of built-in patterns of gzip_disable
 _GROUPS_OF_A_PATH: Final = 2
-_CHARSETS: Final = 2  # those that a charset_map is between
+_CHARSETS: Final = 2  # the arguments of charset_map
 _NONE: Final = slice(0)
 _FILE_TEST: Final = re.compile("!?-[fdex]")
 _COMPARISONS: Final = frozenset({"=", "!=", "~", "~*", "!~", "!~*"})
@@ -73,7 +73,7 @@ _NO_EMPTY_PATHS_SINCE: Final = (1, 27, 3)  # ngx_http_proxy_store and its siblin
 _UTF8_SECOND_SINCE: Final = (1, 31, 3)  # ngx_http_charset_map_block
 _HANDLER_UNTIL: Final = (1, 27, 1)
 _HANDLERS: Final = ("proxy_pass", "return", "pass")
-# ngx_mail_imap_module.c and its siblings: nginx knows the protocols of these ports.
+# ngx_mail_imap_module.c and its siblings: these ports imply a protocol.
 _MAIL_PORTS: Final = frozenset({"25", "110", "143", "465", "587", "993", "995"})
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
@@ -289,7 +289,7 @@ def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
     for said in block.own if block.name not in TABLES else ():
         yield from ((said, arg) for arg in said.args[_REGEXES.get(said.name, _NONE)] if arg not in _MASKS)
         marked = (arg for arg in said.args[_REGEXES_AFTER_TILDE.get(said.name, _NONE)] if _TILDE.match(arg))
-        # A tilde alone marks a regular expression of these, which ignores letter case anyway.
+        # The mark of these is one tilde; what follows, even an asterisk, belongs to the regular expression.
         is_alone = said.name in _AFTER_ONE_TILDE
         yield from ((said, arg[1:] if is_alone else _TILDE.sub("", arg)) for arg in marked if arg != "~")
 
@@ -410,7 +410,7 @@ def _uris(block: Block) -> Iterator[Problem]:
 
 
 def _unknown_names(level: Block) -> Iterator[Problem]:
-    """Yield the uses of log formats and shared memory zones that no directive defines."""
+    """Yield the uses of undefined log formats and shared memory zones, and repeated definitions of a log format."""
     pairs = list(level.everything())
     everything = [one for one, _ in pairs]
     named = [one for one in everything if one.name == "log_format"]

@@ -80,7 +80,7 @@ def refusal(regex: str, version: tuple[int, ...]) -> str:
 
 
 def groups_in(regex: str) -> int | None:
-    """Return the number of groups with a number or a name; None if Python cannot tell."""
+    """Return the number of capturing groups; None if Python cannot tell."""
     try:
         return compiled(regex, ignores_case=False).groups
     except ForeignRegexError:

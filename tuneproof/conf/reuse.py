@@ -108,7 +108,7 @@ def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstr
 
 
 def _may_be_elsewhere(name: str) -> bool:
-    """Tell whether a name may be an upstream block's: not if it has a colon or a path, or only digits and dots."""
+    """Tell whether a name may be an upstream block's: not "localhost", nor one with a colon or without letters."""
     is_address = name.startswith("unix:") or not any(letter.isalpha() for letter in name)
     return not is_address and ":" not in name and name != "localhost"
 

@@ -247,7 +247,7 @@ class _Parser:
             closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
                 self._end_of_file()
-        # Such a directive takes no block: it is left out, with everything in its braces.
+        # A directive that takes no block is left out, with everything in its braces.
         if not (term == "{" and problem.endswith(_NO_BLOCK)):
             span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
             found.append(

@@ -135,11 +135,7 @@ class Values:
 def fill(directive: str, word: str, values: Values, own: frozenset[str]) -> tuple[str, tuple[Filled, ...]]:
     """Return an argument of a directive with its placeholders replaced, and the values used.
 
-    Args:
-        directive: The directive's name.
-        word: One of its arguments.
-        values: The values.
-        own: Names of nginx's own variables, which are not replaced.
+    ``own``: names of variables that the configuration defines, which are not replaced.
     """
     found = [match for match in PLACEHOLDER.finditer(word) if match["name"] not in own]
     filled = tuple(_filled(match, directive, word, values) for match in found)

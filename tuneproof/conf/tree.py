@@ -76,7 +76,7 @@ class Block:
         return (block for block in self.below() if block.name == name)
 
     def everything(self) -> "Iterator[tuple[Statement, Block]]":
-        """Yield every directive of this block and of the blocks inside it, each with its own block."""
+        """Yield the directives without blocks in this block and inside it, each with the block around it."""
         for block in (self, *self.below()):
             yield from ((statement, block) for statement in block.own)
 

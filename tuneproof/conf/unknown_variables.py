@@ -1,4 +1,4 @@
-"""nginx's error messages about variables: one that nothing defines, and one that only nginx may define."""
+"""nginx's error messages about variables that nothing defines, that only nginx may define, or that are misspelt."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
 
 
 def misspelt_variables(level: Block) -> Iterator[Problem]:
-    """Yield nginx's errors about each "$" without a name, and each name without its closing brace."""
+    """Yield each directive's first error about a "$" without a name, or a name without its closing brace."""
     everything: list[tuple[Statement | Block, Sequence[str]]] = [(block, block.path) for block in level.below()]
     everything += [(said, block.path) for said, block in level.everything()]
     for said, path in everything:
