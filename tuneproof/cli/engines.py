@@ -57,7 +57,7 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
 
     Returns:
         0; 1 if a result contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130
-        after an interruption; 3 if no engine measured some results; pytest's own status if it rejects the arguments or
+        after an interruption; 3 if no engine was left for a part; pytest's own status if it rejects the arguments or
         selects nothing.
 
     BadInputError: An engine is named twice, is unknown or has another architecture, or an option does not work with

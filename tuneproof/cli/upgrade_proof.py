@@ -38,7 +38,7 @@ class Proven:
     """The outcome of running both versions."""
 
     files: Upgrade  # the changes found by reading the files
-    text: str  # the report on the run, as text
+    text: str  # the report on the run
     document: dict[str, Any]
     is_refused: bool  # whether the new version does not start
 

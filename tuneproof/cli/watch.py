@@ -102,7 +102,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _locations(named: str) -> Callable[[str], str]:
-    from tuneproof.audit.auditing import audit  # noqa: PLC0415 - crossplane: loaded only when needed
+    from tuneproof.audit.auditing import audit  # noqa: PLC0415 - many modules: loaded only when needed
     from tuneproof.watch.locations import locations  # noqa: PLC0415 - the same
 
     audited = audit(str(named if named == "-" else called_from() / named))
