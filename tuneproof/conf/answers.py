@@ -65,8 +65,6 @@ def _diverts(said: tuple[Statement, Block]) -> bool:
 
 
 class _Request:
-    """A request on its way through the configuration."""
-
     def __init__(self, server: Block, path: str, version: tuple[int, ...]) -> None:
         self._server = server
         self._path = path
@@ -79,7 +77,6 @@ class _Request:
         self._is_served = False
 
     def answer(self) -> Answer:
-        """Follow the request to its end."""
         try:
             self._follow()
             doubt = ""

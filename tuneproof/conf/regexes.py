@@ -106,5 +106,5 @@ def _refused(regex: str) -> tuple[str, str] | None:
 
 
 def _end_of_text(regex: str) -> str:
-    """Return PCRE's end of text in Python's syntax."""
+    """Replace PCRE's escape for the end of the text with Python's."""
     return _ESCAPE.sub(lambda match: r"\Z" if match[0] == r"\z" else match[0], regex)

@@ -26,7 +26,7 @@ _MAX_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 4096
 _DEEPEST_NAME: Final = 40
 MOST_FILES: Final = 5_000
-"""More files than any configuration includes; files that include each other double the number at each level."""
+"""More files than any configuration includes. If each file includes the next one twice, the number doubles."""
 _MOST_SEARCHED: Final = 200_000
 # Where packages, and nginx built from source, keep the active configuration.
 _INSTALLED: Final = (

@@ -195,7 +195,6 @@ class _Parser:
         self._problem(token.start, f"too long parameter{missing if is_quoted else started}")
 
     def statements(self, context: tuple[str, ...], *, depth: int) -> tuple[Statement, ...]:
-        """Read a whole file."""
         found: list[Statement] = []
         while len(self.problems) < _MOST_PROBLEMS:
             closing = self._block(context, found, depth=depth)

@@ -18,7 +18,7 @@ HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
 LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
-# More than any configuration needs; files that include each other double the number at each level.
+# More than any configuration needs; see MOST_FILES.
 _MOST_STATEMENTS: Final = 200_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
