@@ -52,7 +52,6 @@ class _Requested:
     prepared: Prepared
 
     def side(self, here: Grounds) -> Side:
-        """Return this version as a side of the comparison, with its image."""
         return Side(
             version=self.version,
             image=self.image or here.subjects[self.version],
@@ -138,7 +137,6 @@ def _recorded(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
-    """Return the differences in words."""
     title = f"nginx {old} and {new} side by side on these files"
     if any(found.refused):
         which, words = next((v, w) for v, w in zip((old, new), found.refused, strict=True) if w)
