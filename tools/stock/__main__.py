@@ -97,7 +97,7 @@ KVM_TRIAL_S: Final = 20
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Create the disk if missing, boot it, fetch the results; return the machine's status, or 3 if none runs here."""
+    """Create the disk if missing, boot it, fetch the results; return the job's status, or an error's."""
     parser = argparse.ArgumentParser(prog="python -m tools.stock", description=__doc__)
     parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian suite (default: bookworm)")
     parser.add_argument(
@@ -169,7 +169,7 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
 
 
 def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) -> None:
-    """Make a disk from packages, with an environment like the one ``./lab`` has, and put the kernel next to it."""
+    """Make a disk from packages, with an environment like that of ``./lab``, and put the kernel next to it."""
     say(f"making the disk with Debian {suite}")
     try:
         mirror = [package_mirror()]
@@ -214,7 +214,7 @@ def run_in(
     """Run a shell script in the machine; copy its results/ to a folder, which is emptied first.
 
     loads: A fourth disk. If given, the first disk keeps what is written to it, and there is no checkout.
-    limit_s: After so many seconds, the script is interrupted.
+    limit_s: The time limit, after which the script is interrupted.
 
     Returns the script's status; 124 if it was interrupted.
     Raises CannotRunHereError: The machine did not end, or left no results.
