@@ -47,7 +47,6 @@ def advise(facts: Facts) -> Iterator[Advised]:
 
 @cache
 def _rows_of(version: tuple[int, ...]) -> Sequence[tuple[Line, Concern]]:
-    """Return the rows that apply to a version."""
     return [
         (line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, version)
     ]
@@ -55,7 +54,6 @@ def _rows_of(version: tuple[int, ...]) -> Sequence[tuple[Line, Concern]]:
 
 @cache
 def _by_directive(version: tuple[int, ...]) -> Mapping[str, Sequence[tuple[Line, Concern]]]:
-    """Return the rows that apply to a version, by the directives that they concern."""
     rows: defaultdict[str, list[tuple[Line, Concern]]] = defaultdict(list)
     for line, concern in _rows_of(version):
         for name in concern.directives:
@@ -114,8 +112,7 @@ def _is_seen(block: Block) -> bool:
 def _is_open(block: Block, concern: Concern) -> bool:
     """Tell whether a file that is not here may add settings to a block; for http{}, that includes missing sites.
 
-    The blocks around a fragment may have any setting that it would inherit. Hints are conditional
-    anyway.
+    The blocks around a fragment may have any setting that it would inherit. Hints are conditional anyway.
     """
     if block.lacks_includes or (block.name == "http" and block.absent_sites):
         return True

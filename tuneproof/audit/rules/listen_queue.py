@@ -20,7 +20,7 @@ _WANTED: Final = 4096
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield at most one finding per TCP socket, since only one of its listens may have options."""
     for socket in facts.sockets.found:
-        # If a unix socket's queue is full, a connect waits or fails at once: nothing is sent again later.
+        # If a Unix socket's queue is full, a connect blocks, or fails at once: there are no retransmissions.
         if socket.address.is_udp or socket.address.family == "unix" or not socket.is_bound or not socket.listens:
             continue
         at, name = socket.options or socket.listens[0], socket.address.name

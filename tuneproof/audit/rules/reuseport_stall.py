@@ -1,4 +1,4 @@
-"""Finds TCP listens with "reuseport", which has no effect with one worker, and with more feeds even a busy worker."""
+"""Finds TCP listens with "reuseport": useless with one worker; with several, even a busy one gets new connections."""
 
 from collections.abc import Iterator
 from typing import Final

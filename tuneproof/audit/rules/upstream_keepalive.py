@@ -28,7 +28,7 @@ _PINNED: Final = (
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield whether each proxied location reuses connections, except over protocols that cannot."""
+    """Yield a finding on connection reuse for each proxied location, except for protocols without reuse."""
     # With non_idempotent, nginx sends a POST again if a reused connection fails: a person must choose.
     is_safe = not any("non_idempotent" in said.args for said, _ in facts.configuration.main.everything())
     remedies = {id(one): _remedy(facts, one) for one in facts.proxied if is_safe and _may_be_changed(one)}
@@ -79,7 +79,7 @@ def _sentence(proxied: Proxied) -> str:
 
 
 def _price(edits: Sequence[Edit]) -> str:
-    """Return the patch's other effects, in words; the repeated request is that of ngx_http_upstream_next."""
+    """Return the patch's other effects, in words. Source for the repeated request: ngx_http_upstream_next."""
     is_newer = any("proxy_http_version 1.1;" in edit.text for edit in edits if not isinstance(edit, Before))
     chunks = "the backend gets HTTP/1.1 and may answer in chunks, and " if is_newer else ""
     return f"{chunks}a request that fails on a reused connection is tried once more, except a sent POST, LOCK or PATCH"
@@ -108,7 +108,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
 
 
 def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
-    """Return the directives that are only needed for keepalive."""
+    """Return the directives that only keepalive needs; None for a missing one."""
     block = proxied.target.block
     upstream = _explicit(facts, proxied)
     if proxied.target.kind != "proxy":

@@ -13,7 +13,7 @@ RANK: Final = 2
 CLAIM: Final = "a_connection_costs_424_bytes"
 _LARGE_BYTES: Final = 64 << 20
 _MEASURED: Final = 1_000_000
-"""The number for which measurements predict the memory; whether fewer are too many depends on the clients."""
+"""The memory for this number is predicted from measurements; whether fewer are too many depends on the clients."""
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
