@@ -33,7 +33,7 @@ class Advised:
     edits: Sequence[Edit] = ()
     """The changes that would fix it; empty if there is nothing to do, or if nothing is certain."""
     price: str = ""  # what else the edits change
-    breaks: bool = False  # whether requests fail or protection is lost; otherwise it costs something
+    breaks: bool = False  # whether requests fail or protection is lost
     routine: bool = False  # whether it applies to nearly every configuration
     source: str = ""  # nginx's documentation or source code, if nothing was measured
     check: str = ""  # the command that shows the fact it depends on

@@ -100,7 +100,7 @@ def _proxies(block: Block, name: str, facts: Facts) -> bool:
 
 
 def _captures_after_arguments(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether a rewrite adds arguments and continues, before a ``set`` or ``if`` with an unnamed capture."""
+    """Tell whether a rewrite adds arguments and continues, and a later ``set`` or ``if`` uses an unnamed capture."""
     if len(at.args) != 2 or "?" not in at.args[1][:-1] or at.args[1].startswith(_ABSOLUTE):  # noqa: PLR2004 - no flag
         return False
     later = [one for one, _ in block.everything() if _is_behind(one, at) and one.name == "set"]
@@ -161,9 +161,9 @@ def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> boo
 
 
 def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a ``return`` ends every request before a limit counts it; inner locations inherit only the limit.
+    """Tell whether a ``return`` ends every request before a limit counts it.
 
-    After a server's return, an error page may still lead to a named location.
+    Inner locations inherit only the limit. After a server's return, an error page may still lead to a named location.
     """
     inner = [one for one in block.all("location") if block.name == "location" or "".join(one.args).startswith("@")]
     return _returns_at_once(at, block, facts) and not inner

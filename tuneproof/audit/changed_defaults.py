@@ -24,10 +24,7 @@ _OR_FIXED: Final = ". Distributions' security updates added it to some older pac
 
 
 def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield the changed defaults; one that changed twice is reported once.
-
-    ``newer``: the facts on the newer version.
-    """
+    """Yield the changed defaults; one that changed twice is reported once."""
     is_upgrade = as_numbers(old) <= as_numbers(new)
     facts = replace(facts, version=old if is_upgrade else new)
     moved: dict[tuple[str, str], list[Change]] = {}
@@ -136,7 +133,7 @@ def _is_unset(name: str, block: Block) -> bool:
 
 
 def _ends(server: Block) -> Iterator[Block]:
-    """Yield the blocks with settings for requests: locations, and the server unless a location takes every path."""
+    """Yield the blocks that handle requests: locations, and the server unless a location takes every path."""
     yield from server.all("location")
     names = [one.name for one in locations_in(server) if one.kind in {Match.PREFIX, Match.PREFIX_ONLY}]
     if "/" not in names:

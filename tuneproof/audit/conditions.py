@@ -42,7 +42,7 @@ def connections_bytes(facts: Facts) -> int:
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the least memory that each worker of any version allocates at its start; a space if it is small."""
+    """Return a sentence with the least memory that a worker of any version allocates at start; a space if small."""
     held = (facts.worker_connections or 0) * min(_SLOT_BYTES.values())
     return f". Each worker allocates at least {size(held)} at start" if held >= _LARGE_BYTES else " "
 
@@ -242,7 +242,7 @@ def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
 def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the directive that would limit the bytes read per loop iteration, if a location seems to serve downloads.
 
-    Empty if a directive already limits them, or if the server has no other location with requests that would wait.
+    Empty if a directive already limits them, or if the server has no other location.
     """
     target = next((proxied.target for proxied in facts.proxied_in(block) if proxied.target.block is block), None)
     if target is None or target.kind not in _WITH_BUFFER or not _DOWNLOADS.search(" ".join(block.args)):

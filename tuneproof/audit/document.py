@@ -17,10 +17,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def document(audit: Audit) -> dict[str, Any]:
-    """Return an audit as JSON values, checked against the schema.
-
-    Unknown values are null.
-    """
+    """Return an audit as JSON values, checked against the schema; unknown values are null."""
     facts = audit.facts
     content = {
         "schema": SCHEMA_VERSION,

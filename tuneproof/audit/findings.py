@@ -34,7 +34,7 @@ _IDENTITY: Final = "tuneproof/v1"
 class Finding:
     """A finding that needs an action."""
 
-    rule: str  # scenario and claim
+    rule: str  # scenario and claim; for an error, REFUSED or REFUSED_BY_OLDER
     state: State | None  # None for an error with which nginx, or an older version, does not start
     file: str
     line: int
@@ -58,9 +58,7 @@ class Finding:
 def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None) -> list[Finding]:
     """Return the findings that need an action, the most urgent first.
 
-    Args:
-        audit: The audit.
-        baseline: How often known findings occur, by identity.
+    ``baseline``: how often known findings occur, by identity.
     """
     refused = [(REFUSED, one) for one in audit.facts.configuration.problems]
     refused += [(REFUSED_BY_OLDER, one) for one in audit.older_problems]
@@ -153,11 +151,8 @@ def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
 def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: PurePath) -> dict[str, Any]:
     """Return a SARIF 2.1.0 log (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
 
-    Args:
-        audit: The audit.
-        found: Its findings.
-        has_baseline: Whether new findings were separated from known ones.
-        below: The folder to which paths are relative.
+    ``has_baseline``: whether new findings were separated from known ones.
+    ``below``: the folder to which paths are relative.
     """
     rules = list(dict.fromkeys(one.rule for one in found))
     results = []
@@ -189,7 +184,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
 
 
 def _digest(text: str) -> str:
-    # A file that is not UTF-8 has lone surrogates.
+    # Text from a file that is not UTF-8 contains lone surrogates.
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 

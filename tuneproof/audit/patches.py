@@ -49,12 +49,9 @@ _CONTEXT: Final = 3
 def unified(
     before: Mapping[str, str], after: Mapping[str, str], *, shown: Callable[[str], str] = lambda name: name
 ) -> str:
-    """Return the differences between two states of some files, in the format of patch(1) and git.
+    """Return the differences between two states of some files (texts by name), in the format of patch(1) and git.
 
-    Args:
-        before: The files by name.
-        after: The same files.
-        shown: Returns the displayed name of a file.
+    ``shown`` returns the displayed name of a file.
     """
     parts = []
     for name, text in before.items():
@@ -156,7 +153,6 @@ def _place_of(edit: Edit) -> Statement | Block:
 
 
 def _change(edit: Edit, span: Span, text: str) -> _Change:
-    """Return an edit as offsets and the replacement between them."""
     match edit:
         case Insert():
             return _insertion(edit, span, text)
@@ -170,7 +166,7 @@ def _insertion(edit: Insert, span: Span, text: str) -> _Change:
     begins_line = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
     rest = _REST_IS_REMARK.match(text, span.end)
     if not begins_line or rest is None:
-        # Several directives share a line; the new one goes on that line, too.
+        # Several directives share this line, and the new one goes there, too.
         return span.end, span.end, f" {edit.text}"
     newline = "\r\n" if "\r\n" in text else "\n"
     return rest.end(), rest.end(), f"{newline}{_indent_behind(span, text)}{edit.text}"
@@ -186,7 +182,7 @@ def _block_before(edit: Before, span: Span, text: str) -> _Change:
 
 
 def _indent_behind(span: Span, text: str) -> str:
-    """Return the white space before a directive that follows this one."""
+    """Return the indentation of a directive inserted after another one, or at the beginning of a block."""
     own = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     if span.closing is None:
         return own

@@ -27,7 +27,7 @@ _WITHOUT_TYPE: Final = frozenset({"204", "304"})
 
 
 def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return, in words, how a path changes if its location or the replacement lacks the last slash; empty otherwise.
+    """Return, in words, how a path changes if only its location or only the replacement ends with a slash; else empty.
 
     Source: "the part of a normalized request URI matching the location is replaced".
     """

@@ -10,7 +10,7 @@ from tuneproof.conf.tree import Block
 
 
 def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence[Edit]:
-    """Return the replacement for ``ssl on``, "ssl" in each listen of its servers; or the removal of ``ssl off``.
+    """Return the changes that replace ``ssl on`` with "ssl" in each listen of its servers, or that remove ``ssl off``.
 
     Empty if that would bring TLS to other servers on a socket, or if a server's listens are not all known.
     """

@@ -137,7 +137,7 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
 
 
 def _grounds(advised: Advised, audit: Audit) -> Iterator[str]:
-    """Yield the evidence: a measurement or nginx's documentation, and the command that checks the rest."""
+    """Yield the evidence: a measurement or nginx's documentation, and the command that checks an uncertain finding."""
     recorded = recorded_of(advised.name, advised.claim, audit.facts.version)
     if recorded is not None and recorded.effect:
         page = f" ({recorded.page})" if recorded.page else ""

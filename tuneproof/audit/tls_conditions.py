@@ -56,7 +56,7 @@ def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts)
 def deciding_handshakes(at: Statement | Block, block: Block, facts: Facts) -> list[Block]:
     """Return the servers that begin TLS handshakes with a directive in effect; in http{}, sockets' default servers do.
 
-    Another server is chosen within the handshake, when its groups and TCP options no longer count
+    Another server is chosen during the handshake, when its groups and TCP options no longer matter
     (ngx_http_ssl_handshake, SSL_set_SSL_CTX).
     """
     if block.path[:1] != ("http",):

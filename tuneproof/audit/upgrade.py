@@ -46,7 +46,7 @@ class Upgrade:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the new version does not start with the configuration."""
+        """Whether a change makes the new version refuse the configuration."""
         return any(one.effect is Effect.REFUSED for one in self.differences)
 
     @property
@@ -94,8 +94,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     for concern in concerns(audit.facts.configuration):
         change = concern.change
         if change.kind is Kind.NEW:
-            # This counts even if the old version lacks the directive: the old version's package may have it as a
-            # backport.
+            # Also if the old version lacks the directive: its package may have it as a backport.
             is_meant = before != after < change.numbers
         elif change.kind is Kind.REMOVED:
             # The old version may refuse the directive as well.
@@ -233,7 +232,7 @@ def _of_sockets(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _of_names(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield the servers that use other TLS versions because their own ssl_protocols or the default server's applies."""
+    """Yield servers with other TLS versions: since 1.29.2, their own ssl_protocols apply, not the default server's."""
     numbers, since = (as_numbers(old), as_numbers(new)), as_numbers(OWN_PROTOCOLS_SINCE)
     if not min(numbers) < since <= max(numbers):
         return
@@ -321,8 +320,8 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _REDEFINED_SINCE: Final = "1.23.4"
-# Changes that do not show with every setting: HTTP/2 has no chunks, TLSv1.2 compresses no certificates, and with TLS,
-# clients could choose HTTP/1 before.
+# Changes that some settings hide: HTTP/2 has no chunks, TLSv1.2 compresses no certificates, and with TLS, clients could
+# choose HTTP/1 before.
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _COMPRESSES: Final = "ssl_certificate_compression"

@@ -66,7 +66,7 @@ def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str
 
 
 def _name_of_block(target: Target | None, block: Block, facts: Facts) -> str:
-    """Return the upstream block's name, if it counts as the TLS name of its servers.
+    """Return the upstream block's name, if nginx uses it as the TLS name of its servers.
 
     Empty if it is a host name: it may have been chosen for the host's certificate.
     """

@@ -45,9 +45,7 @@ _BOUND_SINCE: Final = "1.27.3"
 _BINDING: Final = frozenset(f"{kind}_bind" for kind in ("proxy", "fastcgi", "grpc", "memcached", "scgi", "uwsgi"))
 _BEGINNINGS: Final = tuple(name for name in VARIABLES if name.endswith("_"))
 _OF_PERL: Final = frozenset({"perl", "perl_set"})
-
-
-# In upstream blocks; of "server", the parameters.
+# Directives of upstream blocks that nginx Plus had first; of "server", only parameters.
 _FIRST_IN_PLUS: Final = frozenset({"least_time", "resolver", "resolver_timeout", "server", "sticky"})
 
 
@@ -176,7 +174,7 @@ def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
 def choose_version(configuration: Configuration) -> Choice:
     """Return the oldest lab version that has every directive and parameter here; the newest if none does.
 
-    Modules count if they are packaged for some version. For nginx Plus, the additions that it had first do not count.
+    Modules matter only if they are packaged for some version. For nginx Plus, additions that it had first are ignored.
     """
     is_plus = _is_for_plus(configuration.main)
     needs = [

@@ -32,8 +32,6 @@ _NAMED: Final[Mapping[str, str]] = {
 }
 _ANY: Final = ".*"
 _GOES_ON: Final = re.compile(r"\w\{found\}")
-
-
 _SYSCTL: Final = re.compile(r"(?:net|kernel|fs|vm)\.")
 _INHERITED: Final = {
     Inheritance.INHERITED: "inherited",
