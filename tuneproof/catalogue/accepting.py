@@ -56,12 +56,10 @@ def _one_client(rig: Rig) -> Figures:
 
 
 def _workers_on_one_cpu(rig: Rig) -> Figures:
-    """Count the workers of an nginx that may use a single CPU."""
     return _workers(rig, allowed_cpus=1)
 
 
 def _workers_on_all_cpus(rig: Rig) -> Figures:
-    """Count the workers of an nginx that may use every CPU."""
     return _workers(rig, allowed_cpus=rig.online_cpus())
 
 

@@ -39,7 +39,6 @@ _BACKGROUND: Final = "proxy_cache_background_update on;"
 
 
 def _cached(directives: str, origin: str, keys: str = "1m") -> str:
-    """Return a cache in front of an origin with these responses."""
     path = f"proxy_cache_path /var/lib/subject/cache keys_zone=cache:{keys};"
     asked = """log_format asked escape=json '{"uri":"$uri","upstream":"$upstream_addr"}';"""
     server = f"server {{ listen 127.0.0.1:9001; access_log off; location / {{ {origin} }} }}"

@@ -21,7 +21,6 @@ _LISTEN: Final = f"server {{ listen {TLS_PORT} ssl; {CERTIFICATE} %s }}"
 
 
 def _tested(rig: Rig) -> Figures:
-    """Let nginx test the configuration."""
     tested = rig.test()
     warned = any(word in tested.text for word in ("[warn]", "[emerg]", "ignored"))
     return {"accepted": float(tested.status == 0), "without_a_word": float(tested.status == 0 and not warned)}

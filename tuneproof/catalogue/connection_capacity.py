@@ -70,7 +70,7 @@ def used(observation: HeldObservation) -> float:
 
 
 def client_stays_small(block: Mapping[str, HeldObservation]) -> bool:
-    """Tell whether one client was enough, so that its memory does not distort the figures."""
+    """Tell whether the client's memory was too small to distort the figures."""
     return block[HELD.name].client_rss_bytes <= CLIENT_LIMIT_BYTES
 
 

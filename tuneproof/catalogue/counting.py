@@ -77,8 +77,8 @@ def times(
 ) -> Callable[[Mapping[str, CountedObservation]], float]:
     """Return the effect: the figure of the first arm ÷ that of the second.
 
-    Figures below ``at_least`` (one unit) are raised to it, so that zero can be a denominator. If both figures are zero,
-    there is no effect, since a broken measurement would show the same.
+    Figures below ``at_least`` (default: one unit) are raised to it, so that zero can be a denominator. If both figures
+    are zero, the effect is undefined (ValueError), since a broken measurement would show the same.
     """
 
     def effect(block: Mapping[str, CountedObservation]) -> float:
@@ -101,7 +101,7 @@ _SHOWN: Final[Mapping[str, Callable[[Sequence[float]], bool]]] = {
     "below": lambda shares: not any(share > HALF for share in shares),
     "rising": lambda shares: all(one < next_ for one, next_ in pairwise(shares)),
 }
-"""By the condition that a row names, a function that checks the row's figures."""
+"""Checks of a row's figures, by the condition that the row names."""
 
 
 def usually_all(arm: str, figures: Sequence[str], shows: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:

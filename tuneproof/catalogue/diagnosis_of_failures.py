@@ -96,7 +96,6 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def _claim(built: Arm[RecordedObservation], sentence: str, source: str) -> Claim[RecordedObservation]:
-    """Return the claim that a diagnosis finds the built cause in the files of its trials."""
     name = built.name
     return Claim(
         name=f"diagnoses_{name.replace('-', '_')}",

@@ -37,9 +37,9 @@ SLOW_BACKEND: Final = Backend(name="slow", kind=ASYNCIO)
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """The required share of right diagnoses, and in how many trials."""
+    """The required share of right diagnoses, and the numbers of trials."""
 
-    right_share: float  # required share, which the exact limit must exceed
+    right_share: float  # the exact confidence limit of the share must exceed it
     looks: tuple[int, ...]  # the numbers of trials after which to examine the results
     why: str  # the reason for that share
 
@@ -165,7 +165,7 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> Tally:
-    """Return whether this cause was found as the primary one, or, if there is none, whether none was found."""
+    """Return whether this cause is the first one found; if no cause is given, whether none was found."""
     return Tally.yes(when=observation.found[:1] == tuple(item.value for item in cause))
 
 

@@ -70,7 +70,7 @@ def _to_peer(version: str) -> str:
     )
 
 
-# More than the sockets' buffers on the way hold, so that the rest has not arrived when the connection ends.
+# More than the socket buffers hold, so that part of the body has not arrived when the connection ends.
 BODY_BYTES: Final = 1_000_000
 _FOURTH: Final = (Reply(answers=3),)
 ARMS: Final = arms_of(

@@ -61,7 +61,7 @@ def _failed(rig: Rig, results: Mapping[str, tuple[Connection, ...]], asked: int)
 def asked_in_turn(
     replies: tuple[Reply, ...] = (Reply(answers=1),), *, body_bytes: int = 100
 ) -> Callable[[Rig], Figures]:
-    """Return the script: send requests in turn; by default, the backends close a connection at its second request."""
+    """Return the script: send requests one by one; by default, a backend closes a connection at its second request."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, *replies)
@@ -73,7 +73,7 @@ def asked_in_turn(
 
 
 def asked_after_pauses(rig: Rig) -> Figures:
-    """Send requests one after the other, each only after the timeout at which nginx closes its idle connections."""
+    """Send requests of each kind one by one, each only after nginx has closed its idle connections."""
     _play(rig, Reply(answers=1))
     results: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
     for _ in range(ASKED):

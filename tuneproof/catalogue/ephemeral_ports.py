@@ -34,7 +34,7 @@ def _ask(rig: Rig) -> Figures:
     done = rig.flow(Flow(requests=ASKED, path=f"/{pid >> _BITS & 255}.{pid & 255}/{{n}}"))
     answered, failed = statuses(done, 200), statuses(done, 502)
     rig.must(answered + failed == ASKED, f"{answered} 200s and {failed} 502s for {ASKED} requests")
-    # EADDRNOTAVAIL: its text depends on the C library, but its number is always Linux's.
+    # EADDRNOTAVAIL; its text depends on the C library.
     refused = rig.error_log().count("(99: ")
     rig.must(refused == failed, f"{failed} 502s, but {refused} lines about a missing address in the error log")
     return {"answered": answered, "failed": failed}
