@@ -1,4 +1,4 @@
-"""A fake lab: its trials are canned, and each one advances its clock."""
+"""A fake lab with canned trials; each trial advances the clock."""
 
 import json
 import types
@@ -45,7 +45,7 @@ class FakeBench:
 
     Args:
         canned: Returns the record for an arm and a trial's number within the arm, from 1; its exceptions end the trial.
-        links: Links that were shaped and measured; None without any.
+        links: The shaped and measured links, if any.
         files: Returns further files of a trial, by its number within its arm.
     """
 
@@ -76,7 +76,6 @@ class FakeBench:
         return outcome(self._canned(arm.name, number), files=self._files(number))
 
     def lost_cpu_pct(self) -> float:
-        """Report no noise of the host."""
         return 0.0
 
     def access_log(self, subject: str) -> str:

@@ -11,7 +11,7 @@ from images.netadmin.netadmin.processes import MASTER, WORKER
 from tests.support.joined import joined
 from tuneproof.lab.protocol import observer as protocol
 
-# The observer reads some of these lines; the names of the others are similar.
+# The kernel prints these lines, among others.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)
@@ -24,7 +24,7 @@ nonvoluntary_ctxt_switches:\t3
 """
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nvoluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n"
 SCHEDSTAT = "1500000000 250000 4711\n"
-# All sizes are in pages: program, resident, shared; text, zero, data and stack, zero.
+# In pages: program, resident, shared; text, zero, data and stack, zero.
 STATM = "36000 414 386 300 0 200 0\n"
 STATM_RSS_BYTES = 414 * resource.getpagesize()
 STATM_ZOMBIE = "0 0 0 0 0 0 0\n"

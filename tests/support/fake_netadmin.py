@@ -31,8 +31,8 @@ class Program(Joined):
         self._greeting = links.Greeting(ready_s=ready_s)
         self.errors: dict[str, str] = {}  # error messages by function, in place of a response
         self.alive = True  # whether its wire is alive
-        self.obeys = True  # whether its link does what was set; otherwise the link leaves all packets alone
-        self.hangs = 0  # in how many of the next measurements its link passes nothing
+        self.obeys = True  # whether its link is shaped as requested; otherwise, it is not shaped
+        self.hangs = 0  # in this many of the next measurements, no packet arrives
         self.carries_mbit = float("inf")  # the rate that the host can carry in each direction
         self.link = LinkProfile()
         self.ahead_us = 0  # how far the clock at the other end of its link is ahead
@@ -94,7 +94,7 @@ class Program(Joined):
         return "/var/log/link.pcap"
 
     def _carried(self, link: LinkProfile) -> dict[str, tuple[tuple[int, int], ...]]:
-        """Return the loads with the rate that this host can carry, if the link is faster."""
+        """Return the loads in the directions in which the link is faster than this host."""
         return {
             name: tuple((at_us, int(at_us * self.carries_mbit / 8)) for at_us in range(0, 300_000, 1000))
             for name, way in link.directions.items()
@@ -126,7 +126,7 @@ class FakeLab:
         return (one in self.away) != (other in self.away)
 
     def asked(self) -> dict[str, list[str]]:
-        """Return the called functions of each program since the last call of this method, without empty entries."""
+        """Return each program's calls since the last time, except "greet"; programs without calls are left out."""
         found = {
             name: [asked.function for asked in program.asked if asked.function != "greet"]
             for name, program in self.programs.items()

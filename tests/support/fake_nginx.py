@@ -18,7 +18,7 @@ SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
 """A limit for steps that take milliseconds: only a test that hangs reaches it, even on a busy machine."""
 MORE_THAN_BUFFERED: Final = 32 << 20
-"""The kernel buffers less for a few connections that nothing reads: tcp_rmem's default, tcp_wmem's maximum (tcp(7))."""
+"""More than the kernel buffers for a few unread connections: tcp_rmem's default and tcp_wmem's maximum each (tcp(7))."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 
@@ -36,17 +36,15 @@ class Behaviour:
     bulk_bytes: int | None = None  # /bulk.bin ends after this many bytes; None: it never ends
     silent_paths: tuple[str, ...] = ()  # paths that are never answered
     hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
-    probes: int | None = None  # each connection is closed after this many answered probes; None: it is kept
+    probes: int | None = None  # each connection is closed after this many responses; None: it stays open
     deaf: bool = False
     """Until :meth:`FakeNginx.listen`, the stand-in accepts nothing, and the kernel drops all but one or two SYNs."""
     answers_after: threading.Event | None = None  # no response is sent before this is set; None: each is sent at once
-    broken: int = 0  # this many connections are closed without a response before the first gets one
+    broken: int = 0  # at first, this many connections are closed without a response
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One received request: its worker, its path, its trial."""
-
     worker_pid: int
     path: str
     trial: str
@@ -70,7 +68,7 @@ class FakeNginx:
         self.port: int = self._listener.getsockname()[1]
         self.most_open = 0
         self.requests: list[Request] = []
-        self.endless_bytes = 0  # sent of endless downloads
+        self.endless_bytes = 0  # bytes sent in endless downloads
 
     def __enter__(self) -> Self:
         self._start(self._accept)

@@ -63,7 +63,7 @@ class FakeStage:
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
         self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # of the client; each takes a second
         self.failing: dict[str, LabError] = {}  # the error of a call, by its entry in did
-        self.asked: list[Call] = []  # calls of the client
+        self.asked: list[Call] = []  # calls to the client
         self.patience = 1.0
         self.bursts: list[tuple[str, str, int, int]] = []  # role, address, port, count
         self.steered: list[tuple[str, tuple[int, ...]]] = []  # role, CPUs
@@ -92,7 +92,7 @@ class FakeStage:
         )
 
     def do(self, what: str) -> None:
-        """Record the call, or fail."""
+        """Record the call, and raise its error if it has one."""
         self.did.append(what)
         if what in self.failing:
             raise self.failing[what]
@@ -130,8 +130,6 @@ class FakeStage:
 
 @dataclass(frozen=True, kw_only=True)
 class _Stage(Stage):
-    """A stage with a test's readings."""
-
     fake: FakeStage
 
     def counters(self) -> Counters:
@@ -164,7 +162,6 @@ def about(value: float) -> Any:
 
 
 def worker(pid: int, **changes: Any) -> WorkerFigures:
-    """Return a worker's figures; ``changes`` replace some of them."""
     figures: dict[str, Any] = {
         "rss_bytes": 2 * MIB,
         "rss_anon_bytes": MIB,
@@ -180,7 +177,7 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
 
 
 def counters(**values: int) -> Counters:
-    """Return a reading; counters that a load uses are at 100, and two underscores stand for the dot in a name."""
+    """Return a reading; the counters that loads use are 100, and two underscores stand for the dot in a name."""
     names = (
         "Tcp.ActiveOpens",
         "Tcp.PassiveOpens",
@@ -217,5 +214,5 @@ def sample(at_s: float, *rss_bytes: int, queued: int = 0) -> WatchSample:
 
 
 def cgroup(*, usage: int = 10 * MIB, anon: int = 4 * MIB, file: int = MIB, oom_kills: int = 0) -> str:
-    """Return the kernel's report on a container's memory, with cgroup v2."""
+    """Return memory.current and lines of memory.stat and memory.events (cgroup v2)."""
     return f"{usage}\nanon {anon}\nfile {file}\nkernel 9\nlow 0\nhigh 0\nmax 3\noom 2\noom_kill {oom_kills}\n"

@@ -64,7 +64,7 @@ _TLS = "ssl_certificate /etc/tuneproof/tls.crt; ssl_certificate_key /etc/tunepro
 
 
 def configuration(seed: int, version: Sequence[int]) -> str:
-    """Return the text of a whole configuration; this version of nginx loads most of them."""
+    """Return the text of a whole configuration; this version of nginx loads most such configurations."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     upstreams = [_upstream(chance, f"u{number}") for number in range(chance.randrange(3))]
     names = [f"u{number}" for number in range(len(upstreams))] + ["127.0.0.1:9000"]
@@ -85,7 +85,7 @@ def configuration(seed: int, version: Sequence[int]) -> str:
 
 
 def _some(chance: random.Random, lines: Sequence[str]) -> list[str]:
-    """Return some of the lines in any order; a directive that may appear only once appears once."""
+    """Return some of the lines in any order; a directive that may appear only once appears at most once."""
     taken: dict[str, str] = {}
     for line in chance.sample(lines, chance.randrange(min(8, len(lines) + 1))):
         name = line.split()[0]

@@ -26,7 +26,7 @@ class Drawn:
 
 
 def draw(seed: int, *, ports: int, hosts_each: int) -> Drawn:
-    """Draw servers on some ports, and hosts to request from each of them."""
+    """Draw servers on this many ports, and this many hosts to request on each port."""
     rng = random.Random(f"hosts {seed}")  # noqa: S311 - reproducible, not secret
     lines, asked = [], []
     for port in range(FIRST_PORT, FIRST_PORT + ports):

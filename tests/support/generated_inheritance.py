@@ -19,7 +19,7 @@ Lines = Callable[[random.Random, int], Sequence[str]]
 
 
 def _some(template: str, most: int = 1) -> Lines:
-    """Return a function for up to this many lines; in each, a unique number replaces N, and a to e replace A."""
+    """Return a function for up to this many lines; in each, a unique number replaces N, and one of a to e replaces A."""
 
     def lines(rng: random.Random, number: int) -> list[str]:
         count = rng.randint(1, most)
@@ -122,7 +122,6 @@ class Drawn:
 
 
 def draw(seed: int, kind: str, version: Sequence[int], *, servers: int) -> Drawn:
-    """Draw a configuration of a kind for a version of nginx."""
     rng = random.Random(f"{seed} {kind}")  # noqa: S311 - reproducible, not secret
     tree = _Tree(rng, kind, tuple(version))
     text = tree.text(servers)

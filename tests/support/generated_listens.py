@@ -10,7 +10,7 @@ from tuneproof.wording import as_numbers
 
 FIRST_PORT: Final = 20000
 PORTS: Final = 4
-"""The number of ports that belong to each set alone, so that many nginx can run side by side."""
+"""The number of ports of a set. No other set uses them, so many instances of nginx can run side by side."""
 HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "::1")
 """The machine's addresses to which a client connects."""
 _ADDRESSES: Final = (
@@ -68,7 +68,7 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
 
 
 def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, float], version: Sequence[int]) -> str:
-    """Draw a listen; ``shares`` decide how often it has options, and protocols."""
+    """Draw a listen; ``shares`` decide how often it has options and how often protocols."""
     option_share, protocol_share = shares
     is_wrong = rng.random() < 0.04
     if rng.random() < 0.003:

@@ -41,8 +41,6 @@ _CHANGES: Final[Sequence[Callable[[str], str]]] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request to one of the servers."""
-
     server: int
     port: int
     host: str
@@ -51,8 +49,6 @@ class Request:
 
 @dataclass(kw_only=True)
 class Drawn:
-    """A configuration, and its requests."""
-
     text: str
     requests: list[Request] = field(default_factory=list)
 
@@ -202,7 +198,7 @@ class _Server:
 
 
 def _quoted(name: str) -> str:
-    # Inside quotes as well, nginx reads two backslashes as one.
+    # nginx reads two backslashes as one.
     return '"{}"'.format(name.replace("\\", "\\\\")) if set(name) & set(" {};") else name
 
 

@@ -248,7 +248,7 @@ class _Log:
         return entry
 
     def _left(self, entry: _Entry, at_s: float) -> _Entry:
-        """Let some clients close their connection before the response."""
+        """Let some clients close their connection before the response ends."""
         leaves_s = at_s + self._patience_s
         if self._random.random() < self._left_share:
             leaves_s = at_s + self._random.uniform(0.0, 0.02)
@@ -264,7 +264,6 @@ class _Log:
         return replace(entry, status=499, ended_s=ended_s, times_s=times_s)
 
     def line(self, entry: _Entry) -> str:
-        """Return a request's line in the log's format."""
         ended_s = _START_S + _ms(entry.ended_s)
         values = {
             "remote_addr": f"192.0.2.{entry.connection % 200}",
@@ -287,7 +286,7 @@ class _Log:
 
 
 def _ms(at_s: float) -> float:
-    """Return a time as nginx's clock shows it."""
+    """Round a time down to a millisecond, as nginx's clock does."""
     return int(at_s * 1000) / 1000
 
 

@@ -89,7 +89,7 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
 
 
 def _wrong_words(text: str, *, is_github: bool = False) -> Iterator[str]:
-    """Yield the lines of an output that a terminal or GitHub would interpret as commands."""
+    """Yield a problem for each line of an output with unprintable characters or a command for GitHub."""
     for line in text.removesuffix("\n").split("\n"):
         bare = line.removesuffix("\r").replace("\t", "")
         if not bare.isprintable():
@@ -192,7 +192,7 @@ def _results(text: str, *, number: float, **fields: Any) -> dict[str, Any]:
 
 
 def _run(words: Sequence[str], place: Path, row: Mapping[str, Any]) -> None:
-    """Run the command line in this process, and end it."""
+    """Run the command line in this process, and end the process."""
     status = 70
     try:
         os.chdir(place)

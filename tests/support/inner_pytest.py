@@ -23,7 +23,7 @@ from tuneproof.report.results.keys import Key
 
 
 def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conftest: str = "") -> None:
-    """Make a folder with the project's conftest and one test module.
+    """Write the project's conftest and one test module to pytester's folder.
 
     Args:
         pytester: Runs pytest in this process, in its own folder.
@@ -57,7 +57,7 @@ def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
 def prepare_catalogue(
     pytester: pytest.Pytester, *every: Advice, then: str = "", pages: bool = False, conftest: str = ""
 ) -> None:
-    """Make a folder with the test of claims, for a catalogue with this advice, and with further tests."""
+    """Write the test of claims, for a catalogue with this advice, and further tests to pytester's folder."""
     module = (CHECKOUT / "tests" / "scenarios" / "test_claims.py").read_text(encoding="utf-8")
     prepare(pytester, "", pages=pages, conftest=conftest)
     for test in pytester.path.glob("test_*.py"):
@@ -102,7 +102,7 @@ DECIDED: Final = """
 
 
 def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
-    """Make a folder with one claim that has a given verdict, and with further tests."""
+    """Prepare a run of one claim that has a given verdict, and of further tests."""
     decided = DECIDED.format(changes=repr(changes))
     prepare_catalogue(pytester, advice("stall", claim("loaded", "loaded")), then=then, pages=pages, conftest=decided)
 

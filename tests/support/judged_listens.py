@@ -97,7 +97,7 @@ def _is_http2_alone(socket: sockets.Socket, version: tuple[int, ...]) -> bool:
 
 
 def _answer(socket: sockets.Socket | None, host: str, *, is_proxied: bool) -> tuple[int, str | None]:
-    """Return the status of the response and the server that sent it; 0 for none."""
+    """Return the status of the response and the server that sent it; (0, None) without a response."""
     expects_proxy = socket is not None and "proxy_protocol" in socket.protocols
     if socket is None or (expects_proxy and not is_proxied):
         return 0, None

@@ -28,7 +28,7 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
         if mine.doubt:
             found.unknown[mine.doubt.partition(" has ")[2] or mine.doubt] += 1
             continue
-        # nginx refuses a request line before it chooses a server.
+        # nginx refuses an invalid request line before it chooses a server.
         label = None if mine.status == 400 else _label(mine.block)
         theirs = dict(map(tuple, headers)).get("X-Location")
         # nginx must never answer from a location that the model finds unreachable, not even after internal redirects.

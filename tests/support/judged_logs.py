@@ -1,7 +1,7 @@
 """``python -m tests.support.judged_logs [N]`` generates N access logs, and checks their diagnoses.
 
-A diagnosis must not have a false finding. In logs with all recommended fields, diagnoses must find 19 in 20 of the
-stalls of 100 ms or more. The program prints each log with an error, and returns 1 if a requirement is not met.
+A diagnosis must not have a false finding. In 19 of 20 logs with all recommended fields and stalls of 100 ms or more, it
+must find the stalls. The program prints each log with an error, and returns 1 if a requirement is not met.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Judged:
 
     @property
     def has_long_stall(self) -> bool:
-        """Whether the log must show a stall: it is long, and the log has all recommended fields."""
+        """Whether the diagnosis must find the stall: it is long, and the log has all recommended fields."""
         return self.truth.stall_s >= _LONG_STALL_S and self.truth.lacks == "nothing"
 
     @property
@@ -51,7 +51,6 @@ class Judged:
 
 
 def judged(seed: int) -> Judged:
-    """Generate a log, read it, and diagnose it."""
     truth = truth_of(seed)
     log = summarise(records(lines_of(truth), TextFormat(truth.log_format, name="generated")), format_name="generated")
     assert not log.unmatched_lines
@@ -81,7 +80,6 @@ def are_good(logs: Sequence[Judged]) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge logs, and print the errors."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.judged_logs", description=__doc__)
     parser.add_argument(
         "logs", nargs="?", type=int, default=LOGS, metavar="N", help="number of logs; default: %(default)s"

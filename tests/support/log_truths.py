@@ -49,12 +49,10 @@ class Truth:
 
     @property
     def log_format(self) -> str:
-        """The log's ``log_format``."""
         return LACKS[self.lacks]
 
 
 def truth_of(seed: int) -> Truth:
-    """Choose the ingredients of a log."""
     random = Random(seed)  # noqa: S311 - reproducible
     alternatives = frozenset(name for name in ALTERNATIVES if random.random() < 0.3)
     causes = set()

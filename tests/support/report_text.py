@@ -20,11 +20,9 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
         self.close()
         assert self._open == []
-        # Each line is trimmed, and empty lines of the markup are dropped.
         self.text = "".join(f"{line.strip()}\n" for line in self.text.splitlines() if line.strip())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect links and ids."""
         if tag not in _VOID:
             self._open.append(tag)
         self.tags.add(tag)
@@ -35,10 +33,8 @@ class Page(HTMLParser):
                 self.ids.append(value or "")
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that the element that ends is the one that began last."""
         assert self._open.pop() == tag, f"{self.path.name}: </{tag}> at {self.getpos()}"
 
     def handle_data(self, data: str) -> None:
-        """Collect the text, except the data for scripts."""
         if self._open[-1:] != ["script"]:
             self.text += data

@@ -19,7 +19,7 @@ PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES
 _INTERVAL_MS = 2.0
 _WITHIN_MS = 8000
-# The time that the hosts at both ends add to a probe's way in one direction.
+# The time that the hosts at both ends add to a probe's travel time in one direction.
 _HOST_MS = 0.05
 _LOAD_MS = 400.0
 _LOADED_FRAME_BYTES = 1514
@@ -31,7 +31,7 @@ Times = NDArray[np.float64]
 class Gaps:
     """Gaps in which the host's CPU does other work: their lengths are log-normal, the times between them exponential.
 
-    share: of the time that is lost. median_ms: a gap's median length.
+    share: the share of the time that is lost. median_ms: a gap's median length.
     """
 
     def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3) -> None:

@@ -86,7 +86,7 @@ def unsupported(claim: str = "stalls", **changes: Any) -> Cell:
 def write(folder: Path, *cells: Cell | Json, **changes: Any) -> Path:
     """Write a finished run; a change to None removes a key.
 
-    Each piece of a :class:`Cell`'s evidence gets a file; a cell in JSON brings its own files.
+    Each piece of a :class:`Cell`'s evidence gets a file; for a cell in JSON, no file is written.
     """
     document = {
         "schema": 1,
