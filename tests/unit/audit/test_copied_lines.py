@@ -170,14 +170,14 @@ def test_a_hint_is_given_once() -> None:
     assert len(states(found, "send_timeout_2_ends_steady_downloads")) == 3
 
 
-def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
+def test_a_name_that_another_file_may_define_gets_no_hint() -> None:
     """An upstream block in the http{} around the fragment may have this name."""
     text = "server { location / { proxy_pass http://app; } location /b { proxy_pass http://app.example; } }"
     found = audit_source(Dump({"site.conf": text}, is_complete=False), version=NEWEST)
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
 
 
-def test_directives_in_stream_do_not_count() -> None:
+def test_directives_in_stream_are_not_reported() -> None:
     text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=NEWEST)
     assert states(found, "copied_defaults_change_nothing") == []

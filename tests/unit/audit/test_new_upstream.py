@@ -15,7 +15,7 @@ def read(server: str, http: str = "") -> tuple[Audit, str]:
 
 
 def named(server: str, http: str = "") -> list[str]:
-    """Return the server's lines with a block for the first proxied address."""
+    """Return the proxy_ lines after a block has replaced the first proxied address; empty if it is not replaced."""
     found, text = read(server, http)
     edits = named_block(found.facts, found.facts.proxied[0].target, settings=("keepalive 8;",))
     if not edits:
@@ -39,7 +39,7 @@ def named(server: str, http: str = "") -> list[str]:
         ("@app", "app", ["proxy_pass http://app;", "proxy_redirect http://app/ /;"]),
         # $proxy_host lacks the default port: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to port 80.
         ("/", "10.0.0.1:80", ["proxy_pass http://10_0_0_1_80;", "proxy_redirect http://10.0.0.1:80/ /;"]),
-        # If proxy_pass contains variables, nginx does not have a default redirect.
+        # If proxy_pass contains variables, nginx has no default redirect.
         ("/", "10.0.0.1:81/$1", ["proxy_pass http://10_0_0_1_81/$1;"]),
     ],
 )
@@ -122,5 +122,5 @@ def test_an_address_is_replaced_if_no_cache_key_contains_it() -> None:
         assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
 
 
-def test_a_new_block_gets_no_name_that_another_upstream_has() -> None:
+def test_an_address_is_not_replaced_if_an_upstream_already_has_the_name_of_its_block() -> None:
     assert named("location / { proxy_pass http://10.0.0.1; }", "upstream 10_0_0_1 { server 10.0.0.2; }\n") == []

@@ -47,7 +47,7 @@ def key(one: Advised) -> tuple[str, ...]:
 
 
 def worse(after: Audit, before: Audit, new: Counter[tuple[str, ...]]) -> Iterator[Advised]:
-    """Yield the new findings that are harmful, that break something, or that concern a line of the patch.
+    """Yield new findings that are harmful, break something, or show a line of the patch to be ineffective or expired.
 
     Other new findings are allowed: a patch may make a user's line with the same purpose unnecessary.
     """

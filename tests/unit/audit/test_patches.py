@@ -130,7 +130,7 @@ def test_a_patch_keeps_comments_and_layout() -> None:
     assert "            proxy_pass http://10_0_0_1_81/x; # behind" in lines
     gone = [line for line in files["nginx.conf"].splitlines() if line not in lines]
     assert len(gone) == 6, gone
-    # Places that share an edit get it only once.
+    # An edit that several places share is made only once.
     assert diff(edits, files).count("+    upstream 10_0_0_1_81 {") == 1
 
 

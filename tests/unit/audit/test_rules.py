@@ -77,7 +77,7 @@ def test_each_rule_gives_advice_the_expected_state(
 def test_a_directive_that_a_missing_file_may_contain_is_not_added(
     outside: str, server: str, inside: str, address: str, *, is_patched: bool
 ) -> None:
-    """A missing file of the server or the location may have it, too; one in http{} does not matter."""
+    """A missing file of the server or the location may contain it; a missing file of http{} does not matter."""
     location = f"location / {{ proxy_pass http://{address}; proxy_set_header Connection close; {inside} }}"
     found = of(f"{outside} upstream u {{ server a:1; keepalive 8; }} server {{ {server} {location} }}", complete=False)
     (advised,) = (one for one in found.advice if one.name == "upstream_keepalive")
@@ -85,7 +85,7 @@ def test_a_directive_that_a_missing_file_may_contain_is_not_added(
     assert bool(advised.edits) == is_patched
 
 
-def test_an_address_with_a_variable_is_not_renamed() -> None:
+def test_an_address_with_a_variable_is_not_replaced() -> None:
     """The variables are only the port and a path, so no value names an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
@@ -184,7 +184,7 @@ def test_the_text_contains_places_reasons_and_patches() -> None:
     ("line", "name"), [("req_status_zone a b 1m;", "req_status_zone"), ("brotli on;", ""), ("gzip_typse a/b;", "")]
 )
 def test_problems_name_a_directive_whose_product_may_accept_the_lines(line: str, name: str) -> None:
-    """Tengine has both lines; a misspelt directive and packaged modules do not count."""
+    """Tengine has both lines. A misspelt directive or a packaged module does not suggest another product."""
     text = render(
         of(f"{line} limit_req_zone $uri zone=a:1m rate=1r/s; server {{ limit_req zone=a forbid_action=@b; }}"),
         width=200,

@@ -59,7 +59,7 @@ def test_a_setting_that_a_missing_file_may_contain_is_not_reported_as_absent(nam
     ],
 )
 def test_missing_site_files_may_have_settings_for_http_but_missing_module_files_may_not(name: str, http: str) -> None:
-    """Examples are conf.d/gzip.conf and a site on port 80."""
+    """For example, conf.d/gzip.conf may set gzip_types, and a missing site may listen on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
         for main, more in (("", ""), ("include modules-enabled/*.conf;", ""), ("", "include /etc/nginx/conf.d/*.conf;"))

@@ -74,7 +74,7 @@ def test_ssl_on_at_an_outer_level_is_replaced_in_its_servers(around: str) -> Non
 
 
 def test_the_heading_states_that_a_patch_is_not_enough() -> None:
-    """If only one of two servers on a socket has TLS, a person must decide whether the other gets it."""
+    """If only one of two servers on a socket has TLS, the user must decide whether the other gets it."""
     odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
     shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
     assert "Patch for nginx 1.30 (nginx needs more changes to start: make the others by hand):\n" in shown
@@ -282,7 +282,7 @@ def test_decisions_on_a_header_that_a_request_may_repeat_are_named(block: str, *
 
 
 def test_headers_that_an_upstream_may_repeat_are_named() -> None:
-    """A login server that sets two cookies is usual; a log or a response body may have any text."""
+    """A login server often sets two cookies. A log may contain any text."""
     name = "$upstream_http_set_cookie"
     for line, is_named in (
         (f"server {{ location / {{ auth_request /a; auth_request_set $b {name}; }} }}", True),
@@ -368,7 +368,6 @@ def test_a_downgrade_is_reported_too() -> None:
     ],
 )
 def test_a_line_with_a_changed_effect_is_named(http: str, what: str, since: str) -> None:
-    """The line is named for an upgrade and for a downgrade."""
     for old, new in (("1.26", "1.31.5"), ("1.31.5", "1.26")):
         found = of(changes(http, old=old, new=new), Effect.BEHAVIOUR)
         assert (what, 4, since) in found
@@ -416,7 +415,6 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
 
 
 def test_mainline_without_a_release_means_the_release_in_the_lab() -> None:
-    """Changes after 1.31.3 are not included."""
     text = "server { location / { grpc_pass grpc://a; grpc_set_header Host b; } }"
     found = changes(text, old="1.30", new="1.31")
     assert [one.since for one in found.differences] == ["1.31.3"]
@@ -440,7 +438,6 @@ def test_the_table_is_in_the_order_of_versions_without_duplicates() -> None:
 
 
 def test_unknown_versions_are_rejected() -> None:
-    """Text that is not a version is rejected, too."""
     with pytest.raises(BadInputError, match=r"--from 1\.16: changes before 1\.18"):
         changes("server { }", old="1.16")
     for version in ("new", "1", "1.30.x", "", "-1.30"):

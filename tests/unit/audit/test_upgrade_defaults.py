@@ -122,7 +122,7 @@ def test_a_default_server_without_an_effect_on_other_servers_is_not_reported(ser
 
 
 def test_each_socket_of_a_server_has_its_own_default_server() -> None:
-    """A client gets the ssl_protocols of its socket's default server; those of other servers have no effect."""
+    """Before 1.29.2, a client gets the ssl_protocols of its socket's default server, whichever server it names."""
     tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
     found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
     (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
