@@ -1,4 +1,4 @@
-"""With background traffic, a diagnosis is right if nginx's files show only the cause, and outside captures no other."""
+"""Diagnoses with background traffic: nginx's files must show only the cause, and captures outside no other cause."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_a_diagnosis_of_the_cause_alone_is_right_even_if_captures_outside_do_not
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
 def test_any_other_finding_is_wrong(arm: str) -> None:
-    """The other finding may be next to the cause, in its place, or only outside. A missed cause is wrong, too."""
+    """The other finding may come with the cause, replace it, or be only outside. A missed cause is wrong, too."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [seen((*causes, other)) for other in others]
