@@ -128,7 +128,7 @@ class Deciding:
         subject: Subject = SUBJECT,
         **changes: Any,
     ) -> Cell:
-        """Return the cell of a claim; by default its name is "stall", and its arm "loaded"."""
+        """Return the cell of the claim "stall"; its default arm is "loaded"."""
         bench = canned if isinstance(canned, FakeBench) else FakeBench(canned)
         asked = claim("stall", *(arms or ("loaded",)), **changes)
         lab = LAB._replace(network=network.name)

@@ -105,7 +105,7 @@ class Program(Joined):
 class FakeLab:
     """Containers by name: ``netadmin-client``, ``netadmin-backend`` and ``netadmin-subject``, and the subject.
 
-    away: the containers that are on another machine than the subject.
+    away: the containers on a different machine from the subject's.
     """
 
     def __init__(self, *, roles: tuple[str, ...] = ("client", "backend")) -> None:

@@ -18,7 +18,7 @@ SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
 """A limit for steps that take milliseconds: only a test that hangs reaches it, even on a busy machine."""
 MORE_THAN_BUFFERED: Final = 32 << 20
-"""More than the kernel buffers for a few unread connections: tcp_rmem's default and tcp_wmem's maximum each (tcp(7))."""
+"""More than the kernel buffers for a few unread connections: tcp_rmem's default plus tcp_wmem's maximum (tcp(7))."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 

@@ -19,7 +19,7 @@ Lines = Callable[[random.Random, int], Sequence[str]]
 
 
 def _some(template: str, most: int = 1) -> Lines:
-    """Return a function for up to this many lines; in each, a unique number replaces N, and one of a to e replaces A."""
+    """Return a function for up to this many lines; a unique number replaces N in each, and one of a to e replaces A."""
 
     def lines(rng: random.Random, number: int) -> list[str]:
         count = rng.randint(1, most)
@@ -91,7 +91,7 @@ _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "files": ("",),
     "timeouts": (f"proxy_pass http://127.0.0.1:{SLOW_PORT};",),
 }
-# These directives occur only in locations: a server's return would answer in place of its locations.
+# No server contains these directives: a server's return would answer in place of its locations.
 _NOT_IN_SERVER: Final = frozenset({"return", "rewrite", "try_files"})
 _ECHO: Final = """
 server { listen unix:/tmp/echo.sock; add_header X-a 1; add_header X-b 1; add_header X-c 1; add_header X-d 1;

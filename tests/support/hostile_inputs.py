@@ -1,7 +1,7 @@
 """Runs the command line on hostile inputs, each in a separate process with limits.
 
 The inputs are rows of tests/captures/hostile/inputs.toml. The kernel limits CPU time and memory. The limit of CPU time
-is generous, since some waiting on a loaded machine counts as CPU time: it only catches inputs that take forever.
+is generous, since a program needs more CPU time on a loaded machine: it only catches inputs that take forever.
 """
 
 import gzip

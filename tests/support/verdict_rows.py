@@ -42,7 +42,7 @@ def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple
     """Compare an assessment with a row: its verdict, parts of its numbered reasons, and ``touched``."""
     found = assess(given)
     assert found.verdict is verdict
-    # Causes are sorted by the share that they affected; 0 if it is unknown.
+    # Causes are sorted by the share of requests, connections or segments that they affected; 0 if it is unknown.
     assert [reason for reason in found.for_ if not 0 <= reason.touched <= 1] == []
     lines = [
         *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
