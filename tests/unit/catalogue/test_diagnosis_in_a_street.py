@@ -1,4 +1,4 @@
-"""Diagnoses with background traffic: nginx's files must show only the cause, and captures outside no other cause."""
+"""With background traffic, nginx's files must show only the cause; captures elsewhere must not show any other cause."""
 
 import pytest
 
