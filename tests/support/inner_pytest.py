@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pytest
-import scipy  # type: ignore[import-untyped]  # scipy ships no type information
 
 from fixtures import labs, summary
 from fixtures.options import RunState
@@ -32,8 +31,6 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conf
             takes seconds to load; only tests of the pages need them.
         conftest: Further text of the conftest.
     """
-    # SciPy loads before the inner run: pytester unloads the modules of a run, and compiled ones cannot load twice.
-    assert scipy.stats
     # On a CI server, invented results must not go into the outer run's summary.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:
