@@ -36,7 +36,7 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def test_lines_are_counted_by_the_words_in_a_messages_row() -> None:
-    """Lines count even if they contain a client's line breaks, or if nginx printed them before it opened its log."""
+    """Messages count even if they contain a client's line breaks, or if nginx printed them before it opened its log."""
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
@@ -73,7 +73,6 @@ def test_a_misspelling_is_named(slip: dict[str, Any], named: str) -> None:
 
 
 def test_every_case_has_a_known_message_and_script() -> None:
-    """Several cases may have the same message."""
     assert len({case.id for case in cases()}) == len(cases())
     assert {case.row for case in cases()} <= set(messages())
     changes = [change.provocation for case in cases() for change in (case.remedy, case.wrong) if change]
@@ -91,7 +90,6 @@ def test_every_message_of_nginx_is_provoked_or_has_a_reason_why_not() -> None:
 
 
 def test_each_case_claims_that_its_message_appears_and_that_its_remedy_ends_it() -> None:
-    """The claim that wrong advice ends the message is expected to be refuted."""
     by_name = {claim.name: claim for claim in CLAIMS}
     assert len(by_name) == len(CLAIMS) >= 2 * len(cases())
     for case in cases():
@@ -109,7 +107,7 @@ OPTIONAL = (
 
 
 def test_a_case_names_the_optional_module_that_it_uses() -> None:
-    """If nginx does not start with one configuration, all claims in the lab fail."""
+    """If nginx does not start with the configuration of one case, all claims in the same lab fail."""
     uses = re.compile(rf"(?:^|[;{{}}\s])(?:{'|'.join(OPTIONAL)})[\s;]")
     wrong = {
         case.id

@@ -27,7 +27,7 @@ def arms() -> Mapping[str, Arm[HttpObservation]]:
 
 
 def observed(arm: Arm[HttpObservation], *, worker_s: float) -> HttpObservation:
-    """Return the observation of an arm's trial with two workers that used this much CPU time."""
+    """Return the observation of an arm's trial with two workers that together used this much CPU time."""
     fake = FakeStage()
     fake.answers["run_tool"] = [wrk_report(completed=4000)]
     fake.workers = [
@@ -47,7 +47,6 @@ def test_each_worker_that_accepts_has_its_own_cpu() -> None:
 
 
 def test_the_number_of_workers_follows_the_cpus() -> None:
-    """Workers are not bound to CPUs: they run where the kernel puts them."""
     names = ("worker-per-cpu", "half-as-many", "twice-as-many")
     configs = [arms()[name].subject.config for name in names]
     assert [config.worker_processes for config in configs] == [10, 5, 20]
@@ -64,7 +63,6 @@ def test_generators_get_as_many_threads_as_nginx_has_cpus() -> None:
 
 @pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)
 def test_a_claim_can_hold_and_can_be_refuted(declared: Claim[HttpObservation]) -> None:
-    """Contention costs the first arm CPU time; more workers give it more requests. Equal arms refute a claim."""
     usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
     strong = replace(
         usual, requests_per_s=2 * usual.requests_per_s, worker_cpu_us_per_request=2 * usual.worker_cpu_us_per_request
@@ -84,7 +82,6 @@ def test_advice_about_large_machines_needs_large_machines() -> None:
 
 
 def test_the_same_arms_are_declared_if_nginx_has_only_one_cpu() -> None:
-    """Each arm has at least one worker; none is measured."""
     one = many_cpus.scenario(RunConditions(subject_cpus=lambda: [0]))
     assert [arm.name for arm in one.arms] == list(arms())
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1

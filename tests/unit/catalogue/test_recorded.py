@@ -32,7 +32,6 @@ class Inner(Load[str, Observation]):
         self._error = error
 
     def run(self, stage: "Stage", *, label: str) -> Outcome[str]:
-        """Record the call."""
         del stage
         self._did.append("load")
         if self._error:
@@ -40,16 +39,11 @@ class Inner(Load[str, Observation]):
         return Outcome(record=label, measuring_s=0.7, steal_pct=1.5)
 
     def observe(self, outcome: Outcome[str]) -> Observation:
-        """Fail: only the files count."""
         raise NotImplementedError
 
 
 class Around:
-    """Agent, netadmin container and subject of a stage, as far as a recording uses them.
-
-    Attributes:
-        did: Their calls, in order.
-    """
+    """The parts of a stage that a recording uses; ``did`` lists their calls in order."""
 
     def __init__(self, *, filter_: str = "tcp") -> None:
         self._filter = filter_
@@ -123,7 +117,7 @@ def test_the_files_are_those_that_an_engineer_would_collect() -> None:
 
 
 def test_the_workers_times_are_recorded_along_with_an_error_log() -> None:
-    """Each worker's times are read before and after, so that explain can distinguish a stall from a lack of CPU."""
+    """With them, explain can distinguish a stall from a lack of CPU."""
     around = Around()
     plan = Recorded(load=Inner(around.did), access_log=False, error_log=True)
     outcome = plan.run(around.stage, label="a-b1")
@@ -134,7 +128,7 @@ def test_the_workers_times_are_recorded_along_with_an_error_log() -> None:
 
 
 def test_the_observation_is_read_from_the_files() -> None:
-    """The example has drops without overflows; without another file, their cause cannot be decided."""
+    """The counters show drops without overflows, so a full SYN queue is possible, but not certain."""
     around = Around()
     plan = Recorded(load=Inner(around.did))
     outcome = plan.run(around.stage, label="a-b1")
@@ -155,7 +149,7 @@ def test_the_capture_also_ends_after_a_load_that_failed() -> None:
 
 
 def test_background_traffic_runs_during_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The captures contain all traffic, not only TCP. The background traffic ends with the load."""
+    """The captures contain all traffic, not only TCP."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
     outcome = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")

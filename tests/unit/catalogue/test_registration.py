@@ -60,7 +60,6 @@ def test_the_code_of_every_claim_matches_its_registration(found: Mapping[str, Fi
 
 
 def test_every_claim_gives_the_reason_for_its_threshold() -> None:
-    """Every positive control gives a reason, too."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):
@@ -108,7 +107,6 @@ def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
     ],
 )
 def test_declared_data_that_affect_a_claims_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
-    """The data are those of the claim, its arms and containers, and their surroundings."""
     assert fingerprint_of(changed).hash != fingerprint_of(SCENARIO).hash
 
 
@@ -119,7 +117,7 @@ def test_a_claims_wording_and_expectation_are_not_in_its_hash() -> None:
 
 
 def test_an_additional_arm_does_not_change_other_claims() -> None:
-    """The new arm's configuration is added to the container that all arms share, and thus to their subject."""
+    """All arms share a container, so the configuration of a new arm is added to that of the others, too."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
@@ -175,7 +173,7 @@ def test_local_names_and_comments_do_not_matter(
 def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
     fingerprint_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
-    """Functions that the effect calls count, too. Only a raised revision changes the hash."""
+    """Functions that the effect calls count, too."""
     before, after = fingerprint_with(CODE), fingerprint_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):
@@ -186,14 +184,13 @@ def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
 
 
 def test_a_constant_that_code_uses_is_data(fingerprint_with: Callable[..., Fingerprint]) -> None:
-    """The constant's value changes the hash, but its name does not."""
     before = fingerprint_with(CODE)
     assert fingerprint_with(CODE.replace("5.0", "6.0")).hash != before.hash
     assert fingerprint_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash
 
 
 def test_values_in_a_closure_are_data(fingerprint_with: Callable[..., Fingerprint]) -> None:
-    """For example, a row of the catalogue names a figure."""
+    """For example, the figure that a row of the catalogue names."""
     factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
     first, second = fingerprint_with(factory.format("a")), fingerprint_with(factory.format("b"))
     assert first.hash != second.hash

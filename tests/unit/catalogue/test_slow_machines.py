@@ -1,4 +1,4 @@
-"""On a slow machine, a trial that counts is void if a timer of nginx or the kernel would decide it."""
+"""On a slow machine, a trial is void if a timer of nginx or the kernel would decide its result."""
 
 import types
 from collections import defaultdict
@@ -39,7 +39,7 @@ BACKEND = types.SimpleNamespace(**dict.fromkeys(("play", "seen", "name", "end_co
 
 
 class Machine(Rig):
-    """A rig with a client that takes this long for every call, and the same response to every request."""
+    """A rig with a client that takes this long for every call; every request gets the same response."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, takes_s: float, *, answer: Answer = OK) -> None:
         stage = types.SimpleNamespace(
@@ -60,7 +60,6 @@ class Machine(Rig):
         monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None))
 
     def ask(self, call: Call) -> Answered[Any]:
-        """Stand in for the client."""
         self.now_s += self.takes_s
         resumed = TlsConnection(hellos=1, records=1, largest_record_bytes=1, body_bytes=1, resumed=True)
         answers = {
@@ -91,7 +90,6 @@ Script = Callable[[Rig], Figures]
 
 
 def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
-    """Return the script for an arm's trials."""
     (plan,) = [arm.plan for arm in arms if arm.name == name]
     assert isinstance(plan, Counted)
     return plan.script
@@ -151,7 +149,7 @@ def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(mo
 
 
 def test_slow_requests_void_the_trial_with_one_dns_query_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty requests that take ten seconds would see only one DNS query for every two requests."""
+    """Twenty requests in ten seconds would see only one DNS query for every two requests."""
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):
         script(Machine(monkeypatch, 9.9))
