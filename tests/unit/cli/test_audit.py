@@ -206,7 +206,7 @@ def test_sarif_marks_findings_that_the_baseline_lacks_as_new(lab: Lab, folder: P
 
 
 def test_a_finding_for_which_versions_have_different_reasons_counts_once(lab: Lab, folder: Path) -> None:
-    """Since 1.29.7, nginx keeps upstream connections by default, so that only the map closes them."""
+    """Since 1.29.7, nginx keeps upstream connections by default, so only the map closes them."""
     closes = "map $http_upgrade $a { default upgrade; '' close; } upstream u { server 10.0.0.1:1; }"
     passes = "proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection $a;"
     text = f"events {{ }}\nhttp {{ {closes} server {{ listen 80; location / {{ {passes} }} }} }}\n"

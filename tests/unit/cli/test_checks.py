@@ -57,7 +57,7 @@ def verdict(check: Check) -> Verdict:
     ],
 )
 def test_these_checks_have_advice_unless_their_state_is_ok(check: Check, expected: Verdict) -> None:
-    """A warning without a reason would not help."""
+    """A warning without advice would not help."""
     assert verdict(check) == expected
     assert bool(check.advice) is (check.state != "ok")
 

@@ -39,7 +39,6 @@ def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
 
 
 def test_clean_reports_what_was_removed_and_what_was_not(cleaned: Cleaned) -> None:
-    """Each kind is reported with its number; the command fails if something is left."""
     assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
     assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (
         1,

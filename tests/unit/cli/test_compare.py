@@ -17,7 +17,6 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]], ids=["text", "json", "markdown"])
 def test_the_status_is_1_exactly_when_a_verdict_changed(lab: Lab, runs: tuple[Path, Path], form: list[str]) -> None:
-    """A run compared with itself shows no change, and JSON output is only JSON."""
     old, new = runs
     status, out, _ = lab("compare", old, new, *form)
     assert (status, "other" in out) == (1, True)
@@ -37,7 +36,6 @@ def test_a_cell_in_only_one_run_is_not_a_change(lab: Lab, tmp_path: Path) -> Non
 def test_results_that_cannot_be_compared_are_bad_input(
     lab: Lab, tmp_path: Path, runs: tuple[Path, Path], other: str
 ) -> None:
-    """A missing file, a file of another kind, and results without a common cell never lead to status 0 or 1."""
     (tmp_path / "strange").write_text("{}", encoding="utf-8")
     write(tmp_path / "empty")
     assert lab("compare", runs[0], tmp_path / other)[:2] == (2, "")

@@ -35,7 +35,7 @@ Examined = Callable[..., Ended]
 
 
 def engine(**changes: object) -> Any:
-    """Return a client for an engine with these facts, and a registry."""
+    """Return a client for an engine with these facts; a registry answers, too."""
     return SimpleNamespace(
         info=lambda: {**INFO, **changes},
         version=lambda: {"Version": "28.0", "ApiVersion": "1.48", "Os": "linux"},
@@ -99,7 +99,6 @@ def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
 
 
 def test_a_missing_requirement_leads_to_status_1_and_does_not_hide_other_lines(examined: Examined) -> None:
-    """The checks of the kernel, which come last, are shown as well."""
     status, out, _ = examined(lambda: engine(NCPU=1))
     assert status == 1
     assert "missing CPUs                1 - at least 2 are needed" in out
@@ -110,7 +109,7 @@ def test_a_missing_requirement_leads_to_status_1_and_does_not_hide_other_lines(e
 def test_a_kernel_with_apparmor_needs_its_parser(
     examined: Examined, monkeypatch: pytest.MonkeyPatch, parser: str | None, status: int
 ) -> None:
-    """The engine needs the parser to load its profile, and cannot start containers without it; the package is named."""
+    """The engine needs the parser to load its profile, and cannot start containers without it."""
     find = commands.find
     monkeypatch.setattr(commands, "find", lambda name: parser if name == "apparmor_parser" else find(name))
     found, out, _ = examined(lambda: engine(SecurityOptions=["name=apparmor", "name=seccomp,profile=default"]))
@@ -161,7 +160,7 @@ def test_an_engine_that_stops_while_it_is_queried_gives_one_message(examined: Ex
 
 
 def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An ordinary user cannot install mmdebstrap, and an unreachable registry is reported with its error."""
+    """An ordinary user cannot install mmdebstrap."""
     client = engine()
     client.images.get_registry_data = refusing(requests.ConnectTimeout())
     assert doctor.find_registry_error(client) == "the engine cannot look up debian:bookworm-slim (ConnectTimeout)"

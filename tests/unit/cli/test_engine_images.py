@@ -21,7 +21,7 @@ ONE = SPECS[0].tag
 
 @dataclass
 class Engines:
-    """Engines by name, with the images that they hold, and the calls to them, in order."""
+    """Engines with their images, and the calls to them in order."""
 
     held: dict[str, set[str]]
     cannot_build: set[str] = field(default_factory=set)  # engines that cannot reach the packages
@@ -60,7 +60,7 @@ class Engines:
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
-    """Replace Docker with two engines without images, and one that holds an image."""
+    """Replace Docker with three engines, of which only b has an image."""
     made = Engines({"a": set(), "b": {ONE}, "c": set()})
     monkeypatch.setattr(engine_images, "connect", made.connect)
     monkeypatch.setattr(engine_images, "missing_images", made.missing)

@@ -16,7 +16,7 @@ SHARD = Part(shard="2/8")
 
 
 class Started(AbstractContextManager["Started"]):
-    """A pytest that prints two lines, and the arguments that it was started with."""
+    """A pytest that prints two lines; its arguments and environment are recorded."""
 
     def __init__(self) -> None:
         self.words: list[str] = []

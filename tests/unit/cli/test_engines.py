@@ -39,14 +39,14 @@ class Farm:
     lost: set[str] = field(default_factory=set)  # engines that are lost in their first part
     lost_pct: dict[str, float] = field(default_factory=dict)  # CPU time lost before each cell's blocks, in percent
     waits: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
-    """By engine and number of its part: the part of another engine that must begin before."""
+    """By engine and number of its part: the part of another engine that must begin first."""
     idle: set[str] = field(default_factory=set)  # shards without anything to do
     status: int = 0  # what pytest returns
     measured: int = 0  # blocks that a lost engine had measured
     depth: str = QUICK
     cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
     did: list[tuple[str, Part]] = field(default_factory=list)
-    images: list[object] = field(default_factory=list)  # the engines that got images, and then these images
+    images: list[object] = field(default_factory=list)  # the engines that got images, then the images
     back: set[str] = field(default_factory=set)  # lost engines that return after others have done the rest
     swept: list[str] = field(default_factory=list)  # engines on which leftovers of dead sessions were removed
     _someone_was_lost: threading.Event = field(default_factory=threading.Event)
@@ -275,7 +275,7 @@ def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_
 def test_a_failed_part_or_a_cell_that_contradicts_its_expectation_fails_the_run(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]
 ) -> None:
-    """The cell is from an engine that was lost later.
+    """In the second case, the cell is from an engine that was lost later.
 
     If that engine is back at the end, leftovers on it are removed: it may have been away for longer than its reaper
     waits.

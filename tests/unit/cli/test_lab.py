@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# The script records each call; the real Python executes those with -c, unrecorded. `-m venv` makes an environment with
-# this script as its python; pip fails while `broken` exists.
+# The script records each call except those with -c, which the real Python executes. `-m venv` makes an environment
+# with this script as its python; pip fails while `broken` exists.
 FAKE_PYTHON = """#!/bin/sh
 case "$1" in
 -c) exec {python} "$@" ;;
@@ -120,7 +120,6 @@ def upgraded(checkout: Checkout) -> None:
 def test_an_outdated_or_broken_environment_is_made_again(
     damage: Callable[[Checkout], object], checkout: Checkout
 ) -> None:
-    """The environment must match the lock; if set-up was interrupted or the interpreter is gone, it is made again."""
     checkout.run("doctor")
     checkout.calls()
     damage(checkout)
@@ -188,7 +187,6 @@ def test_a_link_to_lab_works_from_anywhere(checkout: Checkout, tmp_path: Path) -
 
 
 def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
-    """The message names the required version and the one that was found; nothing is created."""
     programs = checkout.programs / "old"
     programs.mkdir()
     for name in ("sh", "readlink", "dirname", "cmp"):

@@ -58,7 +58,6 @@ def test_several_results_are_one_table(lab: Lab, both: list[Path], pages: list[P
 
 
 def test_the_output_folder_contains_everything(lab: Lab, both: list[Path], tmp_path: Path, pages: list[Path]) -> None:
-    """The folder contains results, evidence and pages; missing evidence is reported."""
     (both[0] / "evidence/one/x").unlink()
     status, _, err = lab("report", *both, "--output", tmp_path / "all")
     assert (status, pages) == (0, [tmp_path / "all"])
@@ -99,7 +98,7 @@ def test_incomplete_results_are_shown_as_incomplete(lab: Lab, tmp_path: Path, fo
 
 
 def test_results_that_cannot_be_shown_in_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
-    """No table is shown, and the path is named. A missing shard has no row in a table, so it is reported."""
+    """A missing shard is not bad input; it has no row in the table, so it is reported."""
     ended = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
     assert (ended.status, ended.out, "occurs twice" in ended.err) == (2, "", True)
     ended = lab("report", tmp_path / "none")
@@ -112,7 +111,7 @@ def test_results_that_cannot_be_shown_in_one_table_are_bad_input(lab: Lab, tmp_p
 def test_results_are_shown_even_if_pages_cannot_be_written(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They may be on a read-only medium. If a folder was requested, it must be written."""
+    """The results may be on a read-only medium. If a folder was requested, it must be written."""
 
     def write_report(_results: Results, _folder: Path) -> Path:
         raise ResultsFolderError("read-only")

@@ -206,7 +206,7 @@ DEFAULT = ["tests/scenarios", *RUN]
 def test_pytest_gets_its_arguments_after_the_engine_is_set_up_if_a_test_runs(
     words: str, engine: list[str], asked: list[str], steps: list[str | list[str]]
 ) -> None:
-    """A path replaces the default one and starts no workers. Options that only print something need no engine."""
+    """A path replaces the default one; its tests run in one process. Options that only print need no engine."""
     with pytest.raises(ReplacedError):
         cli.main(words.split())
     assert steps == [*engine, [*PYTEST, *asked]]

@@ -109,7 +109,7 @@ def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyP
 
 
 def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stall that is older is no longer found."""
+    """An older stall is no longer found."""
     quiet = [(replace(IDLE, at_s=SECOND.at_s + after),) for after in (59.0, 61.0)]
     for made, is_kept in ((quiet[:1], True), (quiet, False)):
         watches(monkeypatch, lambda: (SECOND,), *(lambda each=each: each for each in made))
