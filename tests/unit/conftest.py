@@ -1,4 +1,4 @@
-"""Fixtures for several modules, and Hypothesis without deadlines, so a loaded machine cannot make tests fail."""
+"""A fixture for several modules, and Hypothesis without deadlines, so that tests do not fail on a loaded machine."""
 
 import gc
 import os
@@ -16,8 +16,8 @@ settings.load_profile("unhurried")
 # `./lab test` sets this variable; commands that tests start would look for their files in that folder.
 os.environ.pop(CALLED_FROM, None)
 
-# The objects that collection creates live until the end. Searching them for garbage takes more than a second of CPU
-# time in each process.
+# The objects that pytest creates while it collects tests live until the end. Searching them for garbage takes more than
+# a second of CPU time in each process.
 gc.disable()
 
 

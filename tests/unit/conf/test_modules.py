@@ -10,12 +10,10 @@ from tuneproof.nginx_modules import MODULES, module_in, module_of
 
 
 def dump(http: str, *, main: str = "") -> Dump:
-    """Return the dump of a configuration in one file."""
     return Dump({"nginx.conf": f"{main}\nevents {{ }}\nhttp {{\n{http}\n}}\n"}, is_complete=True)
 
 
 def read(http: str, *, main: str = "") -> Configuration:
-    """Read a configuration in one file."""
     return read_configuration(dump(http, main=main))
 
 
@@ -24,7 +22,7 @@ def read(http: str, *, main: str = "") -> Configuration:
     [
         ("server { more_set_headers 'Server: x'; }", "", ["http_headers_more_filter"]),
         ("server { location / { content_by_lua_block { ngx.say('}') } } }", "", ["ndk_http", "http_lua"]),
-        # Comments after a directive, and the length operator of Lua, contain a "#".
+        # "#" begins a comment in nginx, and is the length operator of Lua.
         ("server { listen 80; # see access_by_lua_block {\nsubs_filter a b; }", "", ["http_subs_filter"]),
         (
             "# no log_by_lua_block\nlog_by_lua_block { return #t } access_by_lua_block { f('}') } perl_modules '#';",
@@ -35,7 +33,7 @@ def read(http: str, *, main: str = "") -> Configuration:
         ("geoip2 /a.mmdb { $c country iso_code; echo; }", "", ["http_geoip2"]),
         ("js_import a.js;", "stream { js_import b.js; }", ["stream", "stream_js", "http_js"]),
         ("map $a $b { echo 1; }", "", []),
-        # nginx itself contains sub_filter.
+        # Unlike sub_filter, subs_filter comes from a separate module.
         ("server { subs_filter a b; subs_filter_types text/css; }", "", ["http_subs_filter"]),
         ("server { add_header a b; set_real_ip_from 10.0.0.1; geo $x { default 0; } }", "", []),
     ],
@@ -86,7 +84,6 @@ def test_the_audit_chooses_a_version_for_which_the_module_is_packaged() -> None:
 
 
 def test_each_row_has_a_unique_name_and_is_found_by_its_file() -> None:
-    """A row is found by its module's file, and the modules that it needs have rows, too."""
     assert len({module.name for module in MODULES}) == len(MODULES)
     for module in MODULES:
         assert module_in(f"modules/{module.file}") is module

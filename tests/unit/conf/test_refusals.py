@@ -23,7 +23,7 @@ def test_lines_that_nginx_refuses_are_problems(text: str, message: str) -> None:
 
 
 def test_a_missing_semicolon_is_one_problem() -> None:
-    """If the number of arguments is wrong, nginx does not look at the words."""
+    """If the number of arguments is wrong, nginx does not look at their values."""
     assert problems(whole("keepalive_timeout 65\ngzip on;"), "1.22") == [
         'invalid number of arguments in "keepalive_timeout" directive'
     ]

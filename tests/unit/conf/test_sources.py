@@ -322,7 +322,6 @@ def test_too_many_or_too_deep_includes_give_one_error(
 def test_a_configuration_beyond_a_limit_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, limit: str, named: str, message: str
 ) -> None:
-    """Without the lowered limits, everything is read."""
     (tmp_path / "sites").mkdir()
     for name in ("nginx.conf", "sites/a.conf", "sites/b.conf", "sites/c.conf"):
         (tmp_path / name).write_text("events {}\nhttp { sendfile on; }\n", encoding="utf-8")
@@ -336,7 +335,7 @@ def test_a_configuration_beyond_a_limit_is_rejected(
     "text", ["a" * 100_000 + " on;", "server { # \n" + "{%" * 100_000 + " }", "listen ${" + "A" * 200_000 + ";"]
 )
 def test_long_words_need_little_memory(tmp_path: Path, text: str) -> None:
-    """A pattern that scanned these words repeatedly took gigabytes, or minutes, for each."""
+    """A pattern that scanned such a word repeatedly took gigabytes, or minutes."""
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {text} }}\n", encoding="utf-8")
     tracemalloc.start()
     try:
