@@ -82,7 +82,7 @@ def test_without_evidence_nothing_is_healthy_and_no_cause_is_seen() -> None:
 
 
 def test_the_finding_that_explains_most_comes_first() -> None:
-    """Loss of 2 % of the segments delays fewer requests than a slow backend does, loss of 8 % more."""
+    """A slow backend delays more requests than a loss of 2 % of the segments, but fewer than a loss of 8 %."""
     for lost, in_order in (
         (0.02, [Cause.BACKEND_SLOW, Cause.PATH_LOSS]),
         (0.08, [Cause.PATH_LOSS, Cause.BACKEND_SLOW]),
@@ -186,7 +186,6 @@ def test_every_cause_has_texts_and_the_pages_in_them_exist() -> None:
 
 
 def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
-    """The paragraph contains the cause with its figure, the causes ruled out, and the next step."""
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
     assert paragraph.startswith(

@@ -251,7 +251,6 @@ def test_evidence_with_a_message_that_cannot_be_explained_is_not_healthy() -> No
 
 
 def test_a_cause_from_other_evidence_comes_before_the_messages() -> None:
-    """The messages are listed after it."""
     given = seen(grown(ListenOverflows=90, ListenDrops=90))
     findings = found(written(*[BIG] * 5))
     assert headline(diagnose(given), findings) == "FOUND: The accept queue overflows"
@@ -355,7 +354,7 @@ def test_the_next_step_for_mail_connections_suits_mail(starttls: str) -> None:
 
 
 def test_the_headline_about_a_cache_file_does_not_refer_to_clients() -> None:
-    """Such messages name none."""
+    """Messages about cache files name no clients."""
     findings = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
     assert headline(diagnose(evidence([CLOSED])), findings).endswith("depends on how often it happens, and when")
 
