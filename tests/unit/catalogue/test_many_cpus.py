@@ -87,7 +87,7 @@ def test_the_same_arms_are_declared_if_nginx_has_only_one_cpu() -> None:
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1
 
 
-def test_each_arm_steers_softirqs_to_its_own_cpus() -> None:
+def test_each_arm_declares_the_cpus_for_softirqs() -> None:
     found = {arm.name: arm for arm in softirq_steering.scenario(TEN).arms}
     plans = {name: arm.plan for name, arm in found.items()}
     steered = {name: plan.cpus for name, plan in plans.items() if isinstance(plan, SteeredLoad)}

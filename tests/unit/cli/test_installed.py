@@ -46,7 +46,7 @@ def test_messages_name_the_command_that_the_user_types(capsys: pytest.CaptureFix
     )
 
 
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_of_the_package_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^0$"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"tuneproof {VERSION}\n"
