@@ -117,7 +117,7 @@ def test_a_claims_wording_and_expectation_are_not_in_its_hash() -> None:
 
 
 def test_an_additional_arm_does_not_change_other_claims() -> None:
-    """All arms share a container, so the configuration of a new arm is added to that of the others, too."""
+    """All arms share one container, so a new arm's configuration also becomes part of the other arms' data."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
@@ -201,7 +201,7 @@ def test_values_in_a_closure_are_data(fingerprint_with: Callable[..., Fingerprin
 def test_the_tool_keeps_a_date_only_if_nothing_changed_or_with_the_option_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If only code has changed, without that option the tool fails and changes nothing."""
+    """Without that option, the tool fails and changes nothing if only code has changed."""
     path = tmp_path / "registered.json"
     known = {"n": Registration(hash="data", code="code", since="2026-01-01")}
     now = Fingerprint(hash="data", code="code")

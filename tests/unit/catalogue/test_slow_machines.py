@@ -117,7 +117,7 @@ def test_a_trial_that_is_slower_than_a_timer_allows_is_void(name: str, monkeypat
 
 
 def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rate alone would admit more than half of the page, so the page would not seem to break."""
+    """The rate alone would admit more than half of the page's requests, so the page would not seem to break."""
     rejected = answered(503)
     assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
     with pytest.raises(VoidTrialError, match=r"the requests took 0\.9 s, in which the rate admits"):

@@ -117,7 +117,7 @@ def test_a_kernel_with_apparmor_needs_its_parser(
     assert (found, "apt-get install apparmor" in line) == (status, status == 1)
 
 
-def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(
+def test_the_local_kernel_is_not_mistaken_for_that_of_a_remote_engine(
     examined: Examined, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The remote machine's disk and settings cannot be read from here."""

@@ -100,7 +100,7 @@ def test_the_diagnosis_is_shown_even_if_the_page_cannot_be_written(lab: Lab, mon
 
 
 def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No escape sequence reaches the terminal, neither in the lines for seconds nor in the diagnosis."""
+    """No escape sequence reaches the terminal, whether in the line for a second or in the diagnosis."""
     long = tuple(replace(each, longest_on="/srv/\x1b]0;owned\x07[/x]") for each in SECOND.long)
     watches(monkeypatch, lambda: (replace(SECOND, long=long),))
     _, out, _ = lab("watch")

@@ -145,7 +145,7 @@ def test_names_of_other_modules_are_known_without_rows() -> None:
 
 
 def test_a_directives_rows_do_not_overlap() -> None:
-    """In each context, exactly one row of a directive applies to a version. All contexts in the rows are known."""
+    """In each context, exactly one row of a directive applies to a version."""
     rows = list(everything())
     assert len(rows) > 800
     for row in rows:

@@ -98,7 +98,7 @@ def test_nginx_conf_needs_events(tmp_path: Path) -> None:
     assert found == [['no "events" section in configuration'], []]
 
 
-def test_main_and_events_may_have_one_of_each_directive() -> None:
+def test_worker_processes_and_multi_accept_may_occur_only_once() -> None:
     text = "worker_processes 1;\nworker_processes 2;\nevents { multi_accept on; multi_accept off; }\n"
     assert problems(text) == [f'"{name}" directive is duplicate' for name in ("worker_processes", "multi_accept")]
 

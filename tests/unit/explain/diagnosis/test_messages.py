@@ -431,7 +431,7 @@ UDP = 'udp client: 10.0.0.9, server: 0.0.0.0:53, upstream: "{}", bytes from/to c
 
 
 def test_an_unreachable_dns_server_is_only_a_possible_problem_while_names_are_resolved() -> None:
-    """Another server in resolver answers then."""
+    """Another server in resolver may have answered."""
     refused = "[error] 7#7: recv() failed (111: Connection refused) while resolving, resolver: 10.0.0.2:53"
     messages = found(written(*[refused] * 30))
     assert (messages.problems, [each.row.id for each in messages.looks]) == ((), ["resolver_unreachable"])

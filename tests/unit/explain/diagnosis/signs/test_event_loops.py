@@ -48,7 +48,7 @@ def reported(*long: LongIteration, **changes: object) -> list[tuple[Reason, Caus
 def test_the_verdict_on_delays_depends_on_their_length_and_frequency(
     long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
 ) -> None:
-    """A delay is found if 10 % of new events wait for 5 ms or longer, or 1 % for 100 ms; a stop always is."""
+    """A delay is found if 10 % of new events wait for 5 ms or longer, or 1 % for 100 ms. A stop is always found."""
     assert reported(*long) == expected
 
 
