@@ -23,7 +23,7 @@ _ENTRY: Final = re.compile(
 )
 
 Went = tuple[str, int]
-"""The outcome of a trial: the text that nginx wrote, and how many requests failed."""
+"""The outcome of a trial: the text that nginx wrote, and how many requests failed (for `nginx -t`, its exit status)."""
 Script = Callable[[Rig, Provocation], Went]
 
 
@@ -70,7 +70,6 @@ def _asks(rig: Rig, provocation: Provocation) -> Went:
 
 
 def _asks_until_left(rig: Rig, provocation: Provocation) -> Went:
-    """Let clients stay until nginx has ended their connections."""
     with rig.standing(*provocation.asks) as results:
         rig.wait_until(lambda: not rig.sockets().local.get("ESTAB"), "did not end its connections")
     rig.rest()
@@ -85,7 +84,6 @@ def _asks_at_once(rig: Rig, provocation: Provocation) -> Went:
 
 
 def _asks_by_http2(rig: Rig, provocation: Provocation) -> Went:
-    """Send requests on one HTTP/2 connection."""
     (flow,) = provocation.asks
     statuses = rig.client.http2(*rig.at(provocation.port), flow.requests, flow.path)
     rig.rest()
@@ -93,19 +91,15 @@ def _asks_by_http2(rig: Rig, provocation: Provocation) -> Went:
 
 
 def _tests(rig: Rig, _provocation: Provocation) -> Went:
-    """Let nginx test the configuration."""
     tested = rig.test()
     return tested.text, tested.status
 
 
 def _starts_another(rig: Rig, _provocation: Provocation) -> Went:
-    """Start a second nginx with the same configuration."""
     return rig.start_another(), 0
 
 
 def _ends_worker(signal: str) -> Script:
-    """Return a script that ends the worker with a signal, and sends a request to its successor."""
-
     def trial(rig: Rig, provocation: Provocation) -> Went:
         rig.kill_workers(signal)
         results = rig.flows(*provocation.asks)

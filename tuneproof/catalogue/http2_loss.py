@@ -43,7 +43,6 @@ LOSSY: Final = NetworkProfile(
 
 
 def _over_http2(rig: Rig) -> float:
-    """Load the page on one connection; return the time in seconds."""
     before_s = rig.measured_s
     seen = rig.client.http2(*rig.at(_HTTP2_PORT), FILES, _FILE)
     rig.must(set(seen) == {_OK}, f"the statuses were {seen}")

@@ -23,7 +23,7 @@ Script = Callable[[Rig], Figures]
 
 
 def requests(*, resets: bool) -> Script:
-    """Return the script in which a client sends many requests at once; count nginx's connects to the upstream.
+    """Return the script: a client sends many requests at once; count nginx's connects to the upstream.
 
     resets: whether the client cancels each request at once.
     """
@@ -63,7 +63,7 @@ def in_flight(rig: Rig) -> Figures:
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
-        # These are the established connections that are not on nginx's main port, such as these uploads.
+        # These are established connections that are not on nginx's main port: here, the uploads.
         return sum(rig.sockets().unread_bytes)
 
     with rig.stopped_workers() as go_on, rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
@@ -79,5 +79,4 @@ def to_upstream(rig: Rig) -> Figures:
 
 
 def _raw(says: str, connections: int = 1) -> Flow:
-    """Return connections on which clients send these bytes and wait."""
     return Flow(connections=connections, says=says, head_bytes=len(says), then=(Step.STAY,))

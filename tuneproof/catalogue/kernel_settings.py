@@ -49,7 +49,6 @@ def _left(sockets: SocketCounts) -> Figures:
 
 
 def _only_closed_by_nginx(rig: Rig) -> Figures:
-    """Let nginx close connections first, and count the remaining sockets a little later."""
     return _left_later(rig, close=True)
 
 
@@ -68,7 +67,6 @@ def _left_later(rig: Rig, *, close: bool) -> Figures:
 
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:
-    """Return the script that checks whether the kernel has a setting."""
     return lambda rig: {"has_setting": float(rig.sysctl(sysctl) is not None)}
 
 

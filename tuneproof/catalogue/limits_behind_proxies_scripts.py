@@ -37,7 +37,7 @@ def visitors(rig: Rig) -> Figures:
 
 
 def one_client(rig: Rig) -> Figures:
-    """Let one client send the same number of requests."""
+    """Let one client send as many requests as all clients of :func:`visitors`."""
     return _shares(rig, Flow(requests=CLIENTS, path=f"{_FILE}?n={{n}}"))
 
 

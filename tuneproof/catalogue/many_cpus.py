@@ -20,14 +20,7 @@ _CLIENTS_PER_CPU: Final = 16
 
 
 def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -> Arm[HttpObservation]:
-    """Return the arm of an nginx with these CPUs.
-
-    Args:
-        name: The name of the arm and of its subject.
-        config: The configuration of the subject.
-        cpus: Number of nginx's CPUs.
-        new_connections: Whether each request uses a new connection.
-    """
+    """Return the arm of an nginx with this configuration and number of CPUs."""
     load = HttpLoad(
         tool=WRK,
         path=STATIC_PATH,

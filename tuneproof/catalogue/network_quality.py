@@ -61,7 +61,7 @@ TWIN: Final = "twin"
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Rates in Mbit/s, the slowest last; None for an unshaped link: on two cores nginx forwards a few Gbit/s."""
+    """Rates in Mbit/s, the slowest last; None: an unshaped link, over which nginx forwards a few Gbit/s on two cores."""
 
     upstream_mbit: tuple[float | None, ...]
     client_mbit: tuple[float | None, ...]
@@ -235,7 +235,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str
 
 
 def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[StallObservation]:
-    """Return a claim about the cost of a loop iteration in the first arm ÷ that in the second."""
+    """Return a claim about the CPU time of a loop iteration in the first arm ÷ that in the second."""
     first, second = arms
     return Claim(
         arms=arms,

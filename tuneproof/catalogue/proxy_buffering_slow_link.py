@@ -1,4 +1,4 @@
-"""A slow link instead of a slow reader: nginx cannot tell the difference, and holds as much memory."""
+"""A slow link instead of a slow reader: nginx cannot tell the difference, and uses as much memory."""
 
 from typing import Final
 

@@ -79,7 +79,6 @@ def _stampede_on_expired(rig: Rig) -> Figures:
 
 
 def _visitors(rig: Rig) -> Figures:
-    """Let many clients request the same page, a few at a time."""
     flow = Flow(connections=REQUESTS, at_once=AT_ONCE, path="/", close=True)
     with rig.before(_SOON_S, "a tenth of them may have found the page expired"):
         answered = rig.ok(rig.flow(flow), requests=REQUESTS)

@@ -98,7 +98,6 @@ def _alone(arm: Arm[Any]) -> Arm[Any]:
 
 
 def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
-    """Return the parts of a claim that decide it."""
     return [
         claim.arms,
         claim.form.value,

@@ -204,7 +204,6 @@ def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Scrip
 
 
 def _open_websockets(rig: Rig, count: int) -> None:
-    """Open further WebSockets."""
     open_before = len(rig.arrived())
     if not open_before:
         rig.backend().play((Reply(status=SWITCHING_PROTOCOLS, streams=True),))

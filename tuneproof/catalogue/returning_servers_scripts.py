@@ -31,7 +31,7 @@ Lines = Iterable[Mapping[str, str]]
 
 
 def _fail(rig: Rig, workers: int) -> int:
-    """Let the server fail; return how many requests were then sent. The trial is void if fewer workers try it."""
+    """Let the server fail; return how many requests were sent to make workers notice."""
     rig.write(DOWN, 0)
     rig.ok(rig.flow(Flow(connections=_FINDING_OUT, at_once=WORKERS)), requests=_FINDING_OUT)
     tried = {line["pid"] for line in rig.logged(_FINDING_OUT) if RETURNING in line["upstream"]}
@@ -66,17 +66,17 @@ def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
 
 
 def long_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return the script that counts as :func:`_returned` does, with requests that do not end."""
+    """Return the script of :func:`_returned` with requests that do not end."""
     return _returned(_HELD, workers)
 
 
 def short_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return the script that counts as :func:`_returned` does, with requests one after the other."""
+    """Return the script of :func:`_returned` with requests one after the other."""
     return _returned(_SHORT, workers)
 
 
 def beside_long_requests(rig: Rig) -> Figures:
-    """Send long requests while a server fails, and as many once it works again; count the latter that it gets."""
+    """Send long requests while a server fails, and as many once it works again; count how many of these it gets."""
     before = _fail(rig, 1)
     rig.open_streams(Streams(count=LONG, path="/hold/before"))
     _until_begun(rig, LONG)
@@ -98,7 +98,7 @@ def _until_begun(rig: Rig, streams: int) -> None:
 
 
 def keys(*, comes_back: bool) -> Callable[[Rig], Figures]:
-    """Return the script that counts a server's keys that another server answers some time after the first failed.
+    """Return the script for the share of a server's keys that another server answers fail_timeout after a failure.
 
     comes_back: whether the first server works again by then.
     """

@@ -1,6 +1,6 @@
 """The reuseport stall: its nginx containers, variants and claims, declared before any measurement.
 
-Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its repost. The article pins two workers to
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023). The article pins two workers to
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
 """
 
@@ -44,11 +44,11 @@ CONTROL_THRESHOLD: Final = 5.0
 TURN_BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * SMALLEST_RMEM_BYTES
 
 STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.02, settle_s=0.0, measure_s=0.02)
-# Receive buffers grow within a few milliseconds if no link is shaped. With 0.02 and with 0.05 s, a loop iteration read
-# 7.1 MB from the largest buffers, and 124 and 122 kB from the smallest (medians of 12 rounds in each of eight labs).
+# Receive buffers grow within a few milliseconds if no link is shaped. With 0.02 s as with 0.05 s, a loop iteration read
+# 7.1 MB from the largest buffers and 122 to 124 kB from the smallest (medians of 12 rounds in each of eight labs).
 SETTLE_S: Final = 0.02
 ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=SETTLE_S, measure_s=0.45, counts_turns=True)
-# Of the receive buffers between the default and the smallest one, only the order matters.
+# For the doses between the largest and the smallest, only the order matters.
 BETWEEN: Final = replace(ONE_LOADED, measure_s=0.25)
 UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
 # Even a short response shows which worker handles a new connection.

@@ -41,8 +41,6 @@ def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     """Return in words how long workers wait for their CPU even with reuseport.
 
     Other programs on that CPU make workers wait in both arms, and so hide the difference.
-
-    In the article, workers waited for 1.3 to 1.6 % of the time.
     """
     share = arms[OWN.name].get("run_queue_wait_share")
     if share is None:

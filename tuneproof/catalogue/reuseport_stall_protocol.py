@@ -1,6 +1,6 @@
 """The article's own experiment: 100 small requests with a limit of one second, in three arms; its figures next to ours.
 
-Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs count the time-outs.
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs show the time-outs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# In at least 12 blocks, a full run sends more than the article's hundred requests; a quick run, in 5 to 9, fewer.
+# A full run has at least 12 rounds, and so more than the article's 100 requests; a quick run has 5 to 9, and so fewer.
 PLAN: Final = OneByOne(requests=10)
 
 # The article's results by arm, in words, since its figures are ranges from its logs.

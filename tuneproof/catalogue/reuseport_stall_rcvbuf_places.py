@@ -1,4 +1,4 @@
-"""The connections to which proxy_socket_rcvbuf and fastcgi_socket_rcvbuf apply, counted by calls that set a buffer.
+"""The locations in which proxy_socket_rcvbuf and fastcgi_socket_rcvbuf take effect, seen from setsockopt(2) calls.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf.
 """

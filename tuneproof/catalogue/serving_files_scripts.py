@@ -39,7 +39,7 @@ def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
 
 
 def segments(rig: Rig) -> Figures:
-    """Request a small file many times; count the segments that the subject sends."""
+    """Request a small file many times; return the number of segments that nginx sends per request."""
     rig.flow(Flow(path=SMALL))
     rig.rest()
     before = rig.counters()["Tcp.OutSegs"]
@@ -66,7 +66,7 @@ def not_found(rig: Rig) -> Figures:
 
 
 def compressed(rig: Rig) -> Figures:
-    """Request text many times; count the bytes and the CPU time per response."""
+    """Request text many times; return the bytes and the CPU time per response."""
     flow = Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"})
     rig.flow(flow)
     before = rig.workers()[0].run_s

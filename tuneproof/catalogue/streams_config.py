@@ -11,7 +11,7 @@ BACKEND: Final = Backend(kind=SCRIPTED)
 
 
 def streaming(lines: Mapping[str, str], *, http: str = "") -> str:
-    """Return a configuration with a location for each line, named after it, over every transport."""
+    """Return a configuration with the location ``/NAME/`` for each line, by its name, over every transport."""
     locations = "\n".join(
         f"location /{name}/ {{ proxy_pass http://{BACKEND.upstream}; {line} }}" for name, line in lines.items()
     )

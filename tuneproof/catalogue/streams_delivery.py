@@ -5,7 +5,7 @@ Whether an event arrives depends on flushes. Without buffering, nginx flushes ev
 first, unless the upstream's chunks show that a part is complete (ngx_event_pipe_read_upstream in
 src/event/ngx_event_pipe.c, ngx_http_proxy_chunked_filter). It then requests no flush: HTTP/1.1 still sends the part,
 and HTTP/2 flushes each DATA frame, but TLS waits for a full record (ngx_ssl_send_chain in
-src/event/ngx_event_openssl.c), and gzip for its window.
+src/event/ngx_event_openssl.c), and gzip leaves data in zlib's buffers.
 """
 
 from typing import Final

@@ -19,26 +19,21 @@ HANDSHAKES: Final = 10
 SESSIONS: Final = 72
 LARGE: Final = "/1000000.bin"
 SMALL: Final = "/1000.bin"
-# ssl_session_timeout
-_FORGOTTEN_AFTER_S: Final = 300
+_FORGOTTEN_AFTER_S: Final = 300  # ssl_session_timeout
 _FORGETS: Final = "nginx forgets sessions"
 
 
 def _handshakes(rig: Rig) -> Figures:
-    """Make handshakes; count all their ClientHellos."""
     made = rig.client.tls_connect(*rig.at(TLS_PORT), HANDSHAKES, SMALL)
     return {"client_hellos": sum(one.hellos for one in made)}
 
 
 def _records(rig: Rig) -> Figures:
-    """Download a file; count its TLS records."""
     made = rig.client.tls_connect(*rig.at(TLS_PORT), 1, LARGE)
     return {"records": made[0].records, "largest_record_bytes": made[0].largest_record_bytes}
 
 
 def _sessions(version: str) -> Callable[[Rig], Figures]:
-    """Return the script that starts many sessions and then tries to resume each of them."""
-
     def script(rig: Rig) -> Figures:
         with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
             rig.client.tls_connect(*rig.at(TLS_PORT), SESSIONS, SMALL, version)
@@ -50,12 +45,10 @@ def _sessions(version: str) -> Callable[[Rig], Figures]:
 
 
 def _resumed(rig: Rig) -> Figures:
-    """Resume new sessions."""
     return _resumed_after(rig, lambda: None)
 
 
 def _resumed_after_reload(rig: Rig) -> Figures:
-    """Resume sessions after a reload."""
     return _resumed_after(rig, rig.fresh_workers)
 
 
@@ -69,7 +62,6 @@ def _resumed_after(rig: Rig, step: Callable[[], None]) -> Figures:
 
 
 def _stapling(rig: Rig) -> Figures:
-    """Let nginx test the configuration, and look for its warning about stapling."""
     tested = rig.test()
     return {"accepted": float(tested.status == 0), "ignored": float('"ssl_stapling" ignored' in tested.text)}
 

@@ -24,7 +24,6 @@ def _run_s(rig: Rig) -> float:
 
 
 def _cpu(rig: Rig) -> Figures:
-    """Make full handshakes, each with a request; return the CPU time per handshake."""
     before_s = _run_s(rig)
     rig.ok(rig.flow(_NEW, port=TLS_PORT), requests=_SIGNATURES)
     return {"handshake_cpu_ms": _MS_PER_S * (_run_s(rig) - before_s) / _SIGNATURES}

@@ -1,6 +1,6 @@
 """TLS to upstreams, and settings that depend on OpenSSL: resumed sessions, post-quantum groups, kernel TLS.
 
-For the first two, nginx is both ends: the upstream is another server of the same nginx, and its status shows what was
+For the first two, nginx is at both ends: the upstream is another server of the same nginx; its status shows what was
 negotiated.
 """
 
@@ -38,30 +38,25 @@ def _yes_answers(rig: Rig) -> int:
 
 
 def _sessions(rig: Rig) -> Figures:
-    """Count the handshakes that do not resume a session."""
     return {"full_handshakes": REQUESTS - _yes_answers(rig)}
 
 
 def _groups(rig: Rig) -> Figures:
-    """Count the handshakes by key-exchange group."""
     yes = _yes_answers(rig)
     return {"classic_handshakes": REQUESTS - yes, "post_quantum_share": yes / REQUESTS}
 
 
 def _accepted(rig: Rig) -> Figures:
-    """Let nginx test the configuration."""
     return {"rejected": float(rig.test().status != 0)}
 
 
 def _by_kernel(rig: Rig) -> Figures:
-    """Download files while the kernel encrypts TLS; check whether sendfile(2) sends them."""
     known = rig.sysctl("net.ipv4.tcp_available_ulp") or ""
     rig.must("tls" in known.split(), f"this kernel has no TLS: net.ipv4.tcp_available_ulp is {known!r}")
     return _downloads(rig)
 
 
 def _downloads(rig: Rig) -> Figures:
-    """Download files over TLS; check whether sendfile(2) sends them."""
     flow = Flow(path=_LARGE, requests=REQUESTS, tls=True)
     calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=TLS_PORT), requests=REQUESTS))
     return {"sent_by_sendfile": float(calls["sendfile"].made >= REQUESTS)}

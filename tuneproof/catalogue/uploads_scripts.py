@@ -92,7 +92,7 @@ def stalled(rig: Rig) -> Figures:
 
 
 def occupied(rig: Rig) -> Figures:
-    """Let clients stop in the middle of a body for longer than nginx's timeouts; count those that occupy a backend."""
+    """Let clients stop within a body for longer than the timeouts; count the backend connections that nginx closes."""
     rig.backend().play((Reply(),))
     with rig.standing(Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, then=(Step.STAY,))):
         rig.wait_until(lambda: rig.backend().seen().connections == CLIENTS, "did not begin to send all uploads")

@@ -1,7 +1,4 @@
-"""Keepalive to a distant upstream saves a round trip.
-
-Over a long link, a keepalive connection saves the round trip of the handshake (RFC 9293, section 3.5), not work.
-"""
+"""Keepalive to a distant upstream saves the round trip of the TCP handshake (RFC 9293, section 3.5), not work."""
 
 from typing import Final
 

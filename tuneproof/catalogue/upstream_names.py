@@ -22,7 +22,7 @@ NAME: Final = "app.test"
 OLD: Final = "backend"
 NEW: Final = "second"
 ASKED: Final = 20
-# The TTL of Docker's own resolver for every container (https://github.com/moby/moby/issues/30029).
+# Docker's own resolver answers with this TTL for every container (https://github.com/moby/moby/issues/30029).
 TTL_S: Final = 600
 # nginx counts in whole seconds: with valid=1s, it queries again after two seconds at the latest.
 LATER_S: Final = 2.1

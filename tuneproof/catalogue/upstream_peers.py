@@ -44,7 +44,6 @@ _LIST: Final = "proxy_next_upstream error timeout http_500 http_502 http_503 htt
 
 
 def _two_bad_requests(rig: Rig) -> Figures:
-    """Request a broken page twice, then a working one."""
     with rig.before(FAIL_TIMEOUT_S, RETRIED):
         rig.flow(Flow(requests=2, path="/bad"))
         after = rig.flow(Flow(requests=ASKED_AFTERWARDS, path="/ok"))
@@ -59,14 +58,12 @@ def _kept(connections: int) -> str:
 
 
 def _requests_at_once(rig: Rig) -> Figures:
-    """Let many clients send requests at once, several times, and count the connections that nginx opens."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(connections=AT_ONCE, requests=REQUESTS_EACH)), requests=AT_ONCE * REQUESTS_EACH)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
 
 
 def _one_after_another(rig: Rig) -> Figures:
-    """Let one client send many requests, and count the connections that nginx opens."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(requests=AT_ONCE)), requests=AT_ONCE)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
@@ -91,7 +88,6 @@ def _one_dead_peer(zone: str) -> str:
 
 
 def _visits(rig: Rig) -> Figures:
-    """Let many clients connect, and count how often nginx tries the dead peer."""
     with rig.before(_DEAD_S, RETRIED):
         answered = rig.ok(rig.flow(Flow(connections=VISITORS, at_once=1, close=True)), requests=VISITORS)
     rig.rest()

@@ -24,7 +24,7 @@ def start(rig: Rig) -> Figures:
 
 
 def arm(name: str, workers: int, slots: int) -> Arm[Seen]:
-    """Return an nginx with this number of workers and worker_connections."""
+    """Return the arm with this number of workers and worker_connections."""
     config = SubjectConfig(worker_processes=workers, worker_connections=slots)
     plan = Counted(script=start, starts=False)
     series = "1 worker" if workers == 1 else f"{workers} workers"
