@@ -104,8 +104,7 @@ def steady_downloads(rig: Rig) -> Figures:
     The client notices later, since the kernel still sends what nginx has written.
     """
     with rig.standing(_from_full_sockets(STEADY_BYTES_PER_S)) as steady:
-        # The client's time does not decide: nginx ends a download by its own timer, and writes the log line in its next
-        # loop iteration, for which rest() waits.
+        # nginx ends a download by its own timer and logs it in the same loop iteration, for which rest() waits.
         rig.wait(STEADY_S)
         rig.rest()
         ended = len(rig.access_log())
