@@ -61,7 +61,7 @@ TWIN: Final = "twin"
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Rates in Mbit/s, the slowest last; None: an unshaped link, over which nginx forwards a few Gbit/s on two cores."""
+    """Rates in Mbit/s, the slowest last; None: an unshaped link (a few Gbit/s on two cores)."""
 
     upstream_mbit: tuple[float | None, ...]
     client_mbit: tuple[float | None, ...]
