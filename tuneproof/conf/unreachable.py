@@ -75,14 +75,13 @@ def _in(level: Block) -> Iterator[Unreachable]:
 
 
 def _taking_as_written(one: Location, earlier: Iterable[Location]) -> Location | None:
-    """Return the earlier location that takes all paths of a regular expression in its own letter case."""
+    """Return an earlier location that takes all paths that match a regular expression in its own letter case."""
     shapes = _shapes(one.name)
     strict = (other for other in earlier if other.kind is Kind.REGEX)
     return next((other for other in strict if _cover(other, _shapes(other.name), shapes, any_case=False)), None)
 
 
 def _takes_all(first: Location, second: Location) -> bool:
-    """Tell whether a regular expression matches every path that another one matches."""
     is_strict = first.kind is Kind.REGEX and second.kind is Kind.REGEX_ANY_CASE
     if first.name in _UNIVERSAL or (first.name == second.name and not is_strict):
         return True
@@ -91,13 +90,12 @@ def _takes_all(first: Location, second: Location) -> bool:
 
 
 def _takes_all_below(regex: Location, prefix: str) -> bool:
-    """Tell whether a regular expression matches every path with a prefix."""
     below = [(_START, prefix, _ANYTHING)]
     return regex.name in _UNIVERSAL or _cover(regex, _shapes(regex.name), below, any_case=False)
 
 
 def _hidden_by_prefix(regex: Location, found: Iterable[Location]) -> Location | None:
-    """Return a location with "^~" that takes all paths that a regular expression matches; None if there is none."""
+    """Return one of the "^~" locations that together take all paths of a regular expression; None if they do not."""
     shapes = _shapes(regex.name)
     beginnings = [shape[1] if len(shape) > 1 and shape[0] == _START else "" for shape in shapes]
     any_case = regex.kind is Kind.REGEX_ANY_CASE
@@ -115,7 +113,7 @@ def _hidden_by_prefix(regex: Location, found: Iterable[Location]) -> Location | 
 
 
 def _cover(first: Location, mine: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], *, any_case: bool) -> bool:
-    """Tell whether one shape of a regular expression matches every text that these shapes match."""
+    """Tell whether the shapes of a regular expression match every text that these other shapes match."""
     if first.kind is Kind.REGEX_ANY_CASE:
         mine, theirs = _lower(mine), _lower(theirs)
     elif any_case:

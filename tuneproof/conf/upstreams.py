@@ -46,8 +46,8 @@ class Upstream:
 class Target:
     """A proxied location."""
 
-    kind: str  # one of :data:`KINDS`
-    block: Block  # its block
+    kind: str  # one of :data:`KINDS`, or "stream"
+    block: Block
     statement: Statement
     host: str  # the host in its address, with variables as written
     scheme: str  # the scheme of its address, as written; empty for none
@@ -64,9 +64,9 @@ class Target:
         return " ".join(found.args) if found is not None else self.block.name
 
     def names(self) -> frozenset[str] | None:
-        """Return the possible addresses, in lower case and without a scheme.
+        """Return the possible addresses, in lower case and without a scheme; None if they are unknown.
 
-        An address with a port, or a socket's path, does not name an upstream block. None: it depends on the request.
+        An address with a port, or a socket's path, does not name an upstream block.
         """
         values = possible_values(self.host, self.block)
         if values is None:
@@ -74,7 +74,7 @@ class Target:
         return frozenset(_parts(value, has_scheme=self.kind in _SPEAKERS)[1].lower() for value in values)
 
     def schemes(self) -> frozenset[str] | None:
-        """Return the possible schemes, in lower case and "" for none; None: it depends on the request."""
+        """Return the possible schemes, in lower case and "" for none; None if they are unknown."""
         values = possible_values(self.scheme or self.host, self.block)
         if values is None:
             return None
@@ -161,7 +161,7 @@ def _lacks_port(target: Target) -> bool:
 
 
 def is_without_port(address: str) -> bool:
-    """Tell whether an address is a host alone."""
+    """Tell whether an address is a host without a port."""
     return _NO_PORT.fullmatch(address) is not None
 
 

@@ -54,10 +54,7 @@ def table_of(name: str, block: Block) -> Block | None:
 
 
 def possible_values(text: str, block: Block, *, depth: int = 0) -> frozenset[str] | None:
-    """Return all possible values of a string.
-
-    Returns: The values; None if they depend on a request or a missing file, or are too many.
-    """
+    """Return all possible values of a string; None if they depend on requests or a missing file, or are too many."""
     names = variables(text)
     if not names:
         return frozenset({text})

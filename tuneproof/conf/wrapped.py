@@ -21,7 +21,7 @@ _FEWEST_NUMBERED: Final = 3
 
 
 def _is_numbered(lines: Sequence[str]) -> bool:
-    """Tell whether each line begins with its number. Lines of included tables may, too, but those have no blocks."""
+    """Tell whether lines are numbered. An included table may have numbers, too, but no line of it opens a block."""
     found = [_NUMBER.match(line) for line in lines]
     numbers = [int(one[1]) for one in found if one is not None]
     is_rising = all(later > earlier for earlier, later in pairwise(numbers))
@@ -54,7 +54,7 @@ _WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str
 
 
 def refuse_wrapped(name: str, text: str) -> None:
-    """Reject a named file in which the configuration is inside other text.
+    """Reject a file in which the configuration is inside other text.
 
     Raises BadInputError: It is such a file; the message names the kind.
     """

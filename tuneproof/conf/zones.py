@@ -38,7 +38,7 @@ class _Zone:
 
 
 def zone_problems(main: Block) -> Iterator[Problem]:
-    """Yield the first error about each zone, and about each path that two caches have."""
+    """Yield the first error about each zone, and about each path that two caches share."""
     first: dict[str, _Zone] = {}
     wrong = set()
     for zone in _zones(main):
