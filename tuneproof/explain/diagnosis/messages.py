@@ -90,7 +90,7 @@ class Messages:
     ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, in the same order
     all_messages: int = 0  # number of all messages, including those without a row
     own_messages: int = 0  # number of nginx's own messages: the kernel and Kubernetes log none about upstreams
-    has_errors: bool = False  # whether the logs contain levels below crit: some begin at crit
+    has_errors: bool = False  # whether the logs contain levels below crit, which error_log may leave out
     unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -228,7 +228,7 @@ def _with(finding: MessageFinding, consequences: Sequence[MessageFinding]) -> Me
     if not consequences:
         return finding
     ordered = sorted(consequences, key=lambda each: -each.number)
-    # A possible problem is one if a problem follows from it.
+    # A possible problem from which a problem follows is a problem.
     is_problem = any(each.row.problem is Problem.YES for each in consequences)
     row = replace(finding.row, problem=Problem.YES) if is_problem else finding.row
     return replace(finding, row=row, consequences=tuple(ordered))

@@ -63,7 +63,7 @@ _ELSEWHERE: Final = (
 )
 # Directives of other modules that people mistype as well.
 _COMMON: Final = frozenset(
-    (  # noqa: SIM905 - one line for each of forty names would hide the program around them
+    (  # noqa: SIM905 - one line for each of these names would hide the program around them
         "brotli brotli_static brotli_types brotli_comp_level zstd zstd_static zstd_types more_set_headers "
         "more_clear_headers more_set_input_headers more_clear_input_headers modsecurity modsecurity_rules "
         "modsecurity_rules_file geoip2 geoip2_proxy geoip2_proxy_recursive lua_package_path lua_package_cpath "

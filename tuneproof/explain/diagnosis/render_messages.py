@@ -133,7 +133,6 @@ def _at(text: str) -> datetime:
 
 
 def _about(finding: MessageFinding) -> str:
-    """Return the subjects of the messages: upstreams, clients, URIs."""
     parts = [
         _names("upstream", "upstreams", finding.upstreams),
         _names("zone", "zones", finding.zones),
@@ -164,7 +163,7 @@ def _short(name: str) -> str:
 
 
 def details(messages: Messages) -> Iterator[str]:
-    """Yield every message with its answer, as lines; indented lines belong to the one before."""
+    """Yield every kind of message with its answer, as lines; indented lines belong to the one before."""
     for finding in (*messages.problems, *messages.looks, *messages.ordinary, *messages.at_other_times):
         yield f"{finding.row.name} ({finding.row.id})."
         yield f"  Words: {one_line(finding.example)}"

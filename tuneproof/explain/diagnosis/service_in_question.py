@@ -130,7 +130,7 @@ def _is_unrelated(service: ServiceSummary, others: Sequence[ServiceSummary]) -> 
     if service.refused + service.unanswered < service.flows:
         return False
     address = service.server.address
-    beside = {other.server.address for other in others}
-    if service.clients & beside:
+    working = {other.server.address for other in others}
+    if service.clients & working:
         return False
-    return address in beside or all((":" in address) != (":" in other) for other in beside)
+    return address in working or all((":" in address) != (":" in other) for other in working)

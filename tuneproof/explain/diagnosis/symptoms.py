@@ -203,7 +203,7 @@ def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:
 
 
 def _are_prompt(small: Distribution, times: Distribution) -> bool:
-    """Tell whether small responses are so much faster than the others that these wait for the client."""
+    """Tell whether small responses are so fast that the others must be waiting for the client."""
     return small.count >= ENOUGH_REQUESTS and small.p99 < SLOW_S and small.p90 < PROMPT_SHARE * times.p90
 
 

@@ -108,7 +108,7 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def _no_502(evidence: EvidenceSet, case: Case) -> None:
-    # If one log has 502s, another one without any, of another day or host, does not contradict them.
+    # If one log has 502s, a log of another day or host without any does not contradict them.
     has_502 = any(log.content.status_counts.get(BAD_GATEWAY) for log in evidence.access_logs)
     for log in evidence.access_logs:
         if log.content.requests >= ENOUGH_REQUESTS and not has_502:

@@ -20,7 +20,7 @@ WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u
 _WHO_STEALS: Final = (
     "the provider's or hypervisor's own figures: CPU credits that are used up, or a host with too many guests"
 )
-# Of little work, a large share may be stolen without anybody noticing.
+# If there is little work, a large share of it may be stolen without anybody noticing.
 STOLEN_SHARE: Final = 0.1
 
 

@@ -14,9 +14,9 @@ from tuneproof.explain.parse.error_log import UPSTREAMS, ErrorLog, Event
 class FrequentEvent:
     """An event in one log."""
 
-    number: int  # how often it happened
+    number: int
     upstream: str  # "upstreams" for several or none
-    file: str  # the log
+    file: str
 
 
 def frequent_events(evidence: EvidenceSet, event: Event) -> Iterator[FrequentEvent]:

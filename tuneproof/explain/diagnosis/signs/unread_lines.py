@@ -13,7 +13,7 @@ def unread_lines(evidence: EvidenceSet) -> int:
 
 
 def refute(case: Case, log: Named[LogSummary], text: str) -> None:
-    """Add a figure about all requests in a log that contradicts the cause; if unread lines may hide others, a doubt.
+    """Add a figure about a whole log that contradicts the cause; a doubt if unread lines may hide other requests.
 
     ``text``: the sentence without its full stop.
     """
