@@ -100,7 +100,7 @@ def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
 
 
 def _of_other_times(files: Sequence[Found]) -> list[Found]:
-    """Set messages apart that are from outside the periods of all access logs, such as those of another day.
+    """Set apart the messages from outside the periods of all access logs, such as those of another day.
 
     A few requests may be an excerpt: then no message is moved, and a log from another time only gets a warning.
     """

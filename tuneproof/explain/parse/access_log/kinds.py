@@ -43,10 +43,7 @@ def is_incomplete(record: LogRecord) -> bool:
 
 
 def is_sent_at_once(record: LogRecord) -> bool | None:
-    """Tell whether a response fits into a socket's send buffer, so that it need not wait for the client.
-
-    Returns: None if its size is not logged.
-    """
+    """Tell whether a response fits into a socket's send buffer and need not wait for the client; None if unknown."""
     sent = _sent_bytes(record)
     return None if sent is None else sent <= SENT_AT_ONCE_BYTES
 
