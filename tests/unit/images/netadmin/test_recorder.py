@@ -23,7 +23,6 @@ AT_ONCE: Final = (0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """The result contains the counters by name, and the non-empty buckets of the histograms."""
     counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
     calls = {"accept4": (5, 2), "read": (3, 0)}
@@ -67,7 +66,6 @@ def test_the_record_of_an_earlier_process_with_the_same_id_is_reported(tmp_path:
 
 
 def test_a_process_that_has_ended_or_has_no_record_is_reported(tmp_path: Path) -> None:
-    """Neither counts as an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
     canned_turns.write(tmp_path, 7, canned_turns.content()).unlink()
@@ -126,7 +124,6 @@ def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path, monkey
 def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reader waits for the end of this iteration: here, it ends during the first wait after the window's end."""
     path = canned_turns.write(tmp_path, 7, canned_turns.content(begun=2, counters={"turns": 1}))
     ended = canned_turns.content(begun=3, counters={"turns": 2, "read_bytes": 100})
 
@@ -146,7 +143,6 @@ def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(
 
 
 def test_an_endless_iteration_is_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait for its end is limited."""
     monkeypatch.setattr(recorder, "LONGEST_TURN_S", 0.05)
     canned_turns.write(tmp_path, 7, canned_turns.content(begun=2, counters={"turns": 1}))
     (worker,) = recorder.turns_over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
@@ -154,7 +150,6 @@ def test_an_endless_iteration_is_reported_and_left_out(tmp_path: Path, monkeypat
 
 
 def test_the_observer_returns_the_iterations_of_every_worker(proc: Proc) -> None:
-    """Workers are the processes with a worker's title."""
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
         canned_turns.write(proc.folder, pid, canned_turns.content())

@@ -48,7 +48,6 @@ def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytes
 
 
 def test_a_snapshot_of_this_machine_is_complete() -> None:
-    """The running kernel's files have the expected format. The backlogs are taken from the caller."""
     taken = snapshot.take(listener_backlogs={8000: [511, 511]})
     assert taken.listener_backlogs == {8000: (511, 511)}
     assert cpus_of(taken.cpus.allowed) == sorted(os.sched_getaffinity(0))

@@ -31,7 +31,6 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tasks_run_as_long_as_there_is_an_address() -> None:
-    """The task runs again after a refusal, a timeout or an early end."""
     tried: list[str] = []
     errors = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
 
@@ -81,7 +80,6 @@ def test_the_machines_services_answer(
     answers: list[bytes],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The ssh server sends a banner and answers three commands, the database twelve queries."""
     sent: list[bytes] = []
 
     async def recording(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -46,7 +46,7 @@ class Kernels:
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
-    """Return a container that can run a wire, with a kernel that echoes."""
+    """Make a wire possible here, with a kernel that echoes its calls."""
     made = Kernels(tmp_path)
     made.install(PEER + OBEDIENT)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -60,7 +60,6 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
 
 @pytest.fixture
 def wire(kernels: Kernels) -> Iterator[Wire]:
-    """Yield a wire, which is ended after the test."""
     assert kernels.plumbed == []
     made = Wire()
     yield made
@@ -68,7 +67,6 @@ def wire(kernels: Kernels) -> Iterator[Wire]:
 
 
 def pid_of(wire: Wire) -> int:
-    """Return the process id of a wire's kernel."""
     assert wire._kernel is not None
     return wire._kernel.pid
 
@@ -112,7 +110,6 @@ def test_a_kernel_that_does_not_start_is_reported_with_its_status(kernels: Kerne
 
 
 def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: Kernels, wire: Wire) -> None:
-    """Neither this call nor the next one gets a response."""
     kernels.install(PEER + "    sys.exit(4)\n")
     wire.raise_()
     for _ in range(2):
@@ -122,7 +119,7 @@ def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: K
 
 
 def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, wire: Wire) -> None:
-    """The links get back the names that the new kernel expects. The log continues."""
+    """The links get back the names that the new kernel expects."""
     wire.raise_()
     wire.lead_through(through=True)
     first = pid_of(wire)
@@ -138,7 +135,7 @@ def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, w
 
 
 def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
-    """Two kernels cannot hold the same links."""
+    """Two kernels cannot use the same links."""
     wire.raise_()
     first = pid_of(wire)
     wire.raise_()
@@ -149,7 +146,7 @@ def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
 def test_a_silent_kernel_is_killed_at_the_time_limit(
     kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A late response would be taken for the next call's. The limit also applies to the start."""
+    """A late response would be taken for the next call's."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
@@ -201,7 +198,7 @@ def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> N
 def test_a_missing_kernel_is_reported(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some architectures have no package. An attempt to start the wire gives the same reason, and changes no link."""
+    """Some architectures have no package."""
     reason = "the image has no linux.uml: no such package for this architecture"
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert why_impossible() == reason
@@ -214,7 +211,7 @@ def test_a_missing_kernel_is_reported(
 def test_a_wire_is_impossible_without_its_device_or_a_mount_for_its_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the device, the reason contains the system's error. A container's own file system may forbid mapping code."""
+    """A container's own file system may forbid mapping code."""
     assert why_impossible() == ""
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
     assert why_impossible() == f"no file system is mounted at {tmp_path}"

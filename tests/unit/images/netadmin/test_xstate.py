@@ -1,4 +1,4 @@
-"""The library with which a user-mode kernel can restore only the registers that it knows, on CPUs with more."""
+"""The library that lets a user-mode kernel restore only the registers that it knows, on CPUs with more registers."""
 
 import platform
 import subprocess
@@ -47,7 +47,6 @@ def handed_back(less_bytes: int, library: str = "") -> bool:
 
 
 def test_a_part_of_the_registers_is_accepted_only_with_the_library(tmp_path: Path) -> None:
-    """All registers are accepted in both cases."""
     library = tmp_path / "xstate.so"
     subprocess.run(["sh", str(CHECKOUT / "images/netadmin/xstate/build.sh"), str(library)], check=True)
     assert [handed_back(less) for less in (0, 64)] == [True, False]
