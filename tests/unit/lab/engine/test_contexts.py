@@ -1,4 +1,4 @@
-"""The lab selects the same engine as the docker command; each test has its own variables and configuration files."""
+"""The lab selects the same engine as the docker command."""
 
 import json
 import os

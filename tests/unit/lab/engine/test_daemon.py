@@ -53,7 +53,6 @@ class Machine:
         (folder / "stat").write_text(f"{pid} ({name}) {state} 1 {pid} {pid} 0\n", encoding="utf-8")
 
     def start_dockerd(self) -> None:
-        """Start a daemon that does not answer yet."""
         self.add_process(DAEMON_PID, "dockerd")
         self.paths.pid_file.write_text(str(DAEMON_PID), encoding="utf-8")
 
@@ -85,8 +84,7 @@ class Machine:
                 return self
         raise NoLocalEngineError("No Docker engine answers.", remedy="the steps")
 
-    def close(self) -> None:
-        """Close the connection."""
+    def close(self) -> None: ...
 
     def ensure(self, *, is_root: bool = True, wait_s: float = 30) -> None:
         host = Host(
@@ -157,7 +155,6 @@ def test_the_journal_is_shown_for_a_service_that_does_not_start(tmp_path: Path) 
 
 @pytest.mark.parametrize("content", ["3999999\n", "77", ""], ids=["no-process", "another-program", "empty"])
 def test_a_stale_pid_file_does_not_prevent_the_engine_from_starting(content: str, tmp_path: Path) -> None:
-    """The fake machine's run() checks that the file has been removed before dockerd starts."""
     machine = Machine(tmp_path)
     machine.add_process(77, "python3")
     machine.paths.pid_file.write_text(content, encoding="utf-8")
@@ -184,7 +181,7 @@ def test_the_end_of_the_log_is_shown_after_an_early_exit(tmp_path: Path) -> None
 
 
 def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
-    """A package's start script may be faster: then this dockerd exits, and the script's dockerd answers."""
+    """A package's start script may be faster: then the lab's dockerd exits, and the script's dockerd answers."""
     machine = Machine(tmp_path, answers_after=3, exits_after=1)
     machine.add_process(55, "dockerd")
     connect = machine.connect
@@ -210,7 +207,7 @@ def test_the_lab_gives_up_on_an_engine_that_never_answers(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("is_root", "os_release"), [(False, "ID=debian\n"), (True, "ID=fedora\nID_LIKE='rhel centos'\n"), (True, None)]
 )
-def test_if_nothing_may_be_installed_the_steps_are_shown(
+def test_if_no_engine_may_be_started_the_steps_are_shown(
     os_release: str | None, tmp_path: Path, *, is_root: bool
 ) -> None:
     """For an ordinary user, and on other distributions, the lab runs no program and reports the first error."""

@@ -66,7 +66,6 @@ def test_a_running_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path
 def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_waited_for_it(
     paths: EnginePaths, tmp_path: Path
 ) -> None:
-    """The dead process is still in the table, as a zombie."""
     with started(write_program(tmp_path, "dockerd")) as process:
         paths.pid_file.write_text(str(process.pid), encoding="utf-8")
         process.kill()

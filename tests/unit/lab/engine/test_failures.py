@@ -1,4 +1,4 @@
-"""Failures of the engine's client become the project's errors; and the facts about the engine's host."""
+"""The project's errors for failures of the engine's client, and the facts about the engine's host."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -74,7 +74,6 @@ def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, me
 def test_a_refusal_that_would_affect_every_container_ends_the_run(
     kind: type[Exception], message: str, remedy: str
 ) -> None:
-    """The remedy names what is missing."""
     with (
         pytest.raises(EngineUnavailableError, match="starts no container") as caught,
         engine_errors("starting backend"),
@@ -93,7 +92,6 @@ def test_other_errors_pass_through() -> None:
 @pytest.mark.parametrize("listing", ["modules.builtin", "modules.dep"])
 @pytest.mark.parametrize("suffix", ["", ".xz"])
 def test_a_kernel_that_lists_netem_shapes_links_itself(listing: str, suffix: str, tmp_path: Path) -> None:
-    """Netem may be built in, a module, or a compressed module."""
     folder = tmp_path / RELEASE
     folder.mkdir()
     (folder / listing).write_text(f"kernel/net/sched/sch_netem.ko{suffix}:\n", encoding="utf-8")
@@ -118,7 +116,7 @@ def test_without_netem_and_a_tun_device_links_cannot_be_shaped(tmp_path: Path) -
 
 
 def test_the_facts_about_the_host_come_from_the_engine_and_not_from_this_machine() -> None:
-    """The engine may run elsewhere. An engine that does not report its cgroup version has version 1."""
+    """An engine that does not report its cgroup version has version 1."""
     info = {
         "KernelVersion": "6.1",
         "OperatingSystem": "Debian",

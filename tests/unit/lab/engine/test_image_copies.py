@@ -39,7 +39,7 @@ class Engine:
 
 
 def test_missing_and_different_images_are_copied_to_an_engine() -> None:
-    """Images with the same tag may contain different versions, since apt installed them on different days."""
+    """Images with the same tag may contain different package versions, since apt ran on different days."""
     client, netadmin = (spec.tag for spec in SPECS)
     reports: list[str] = []
     for target, copied in ((Engine(client), [netadmin]), (Engine(client, netadmin, built="there"), [client, netadmin])):

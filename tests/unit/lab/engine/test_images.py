@@ -38,7 +38,6 @@ def tag(root: Path, suite: str = "bookworm") -> str:
 
 
 def test_a_tag_names_image_suite_and_content(root: Path) -> None:
-    """The tag is readable and reproducible; another suite gives another digest."""
     name, _, version = tag(root).partition(":")
     suite, _, digest = version.partition("-")
     assert (name, suite, len(digest)) == ("tuneproof/client", "bookworm", 12)
@@ -54,7 +53,6 @@ def test_the_path_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: 
 
 
 def test_a_layers_tag_depends_on_the_image_below_and_on_its_packages(root: Path) -> None:
-    """A changed image below or other packages change the tag."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     below = ImageSpec(name="client", suite="bookworm", root=root)
@@ -93,7 +91,7 @@ def test_only_a_change_to_an_images_content_gives_another_tag(root: Path, name: 
 
 @pytest.fixture
 def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a checkout with shared files that a test may change; its only image copies them."""
+    """Make a checkout of the shared files, which a test may change, and let the client image copy them."""
     copy = tmp_path_factory.mktemp("checkout")
     protocol = copy / "tuneproof/lab/protocol"
     shutil.copytree(CHECKOUT / "tuneproof/lab/protocol", protocol, ignore=shutil.ignore_patterns("__pycache__"))
@@ -106,14 +104,13 @@ def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
 
 
 def in_context(root: Path) -> dict[str, bytes]:
-    """Return the build context that the engine gets."""
+    """Return the files of the image's build context."""
     with tarfile.open(fileobj=images._context(ImageSpec(name="client", suite="bookworm", root=root))) as archive:
         files = {member.name: archive.extractfile(member) for member in archive.getmembers()}
         return {name: file.read() for name, file in files.items() if file is not None}
 
 
 def test_an_image_that_copies_shared_files_contains_only_the_protocol(root: Path, checkout: Path) -> None:
-    """The files keep the library's own names: the modules, and the packages that contain them."""
     (checkout / "tuneproof/lab/protocol/__pycache__").mkdir()
     (checkout / "tuneproof/lab/protocol/__pycache__/codec.pyc").write_bytes(b"1")
     context = in_context(root)
@@ -243,7 +240,6 @@ def test_an_engine_that_lacks_the_image_asks_the_registry(
 
 @pytest.mark.parametrize("there", ["debian:bookworm-slim", "tuneproof/base:bookworm"])
 def test_an_existing_base_is_used_under_the_projects_name(there: str) -> None:
-    """Debian's image keeps its own name as well."""
     engine = Engine(there)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
     assert engine.names == {there, "tuneproof/base:bookworm"}
@@ -258,7 +254,7 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
     """An outdated copy of a released suite lacks fixes.
 
     A bootstrapped image never gets Debian's name, because others would take it for Debian's own. It gets no label,
-    because images that others build on it would inherit that.
+    because images that others build on it would inherit the label.
     """
     engine = Engine()
     commands: list[str] = []
@@ -309,7 +305,6 @@ def test_clean_recognises_each_image_by_its_name(folder: str) -> None:
 
 
 def test_an_image_waits_only_for_the_image_that_it_is_built_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An image with an existing base is built while another base is being made; a layer waits for the one below it."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     early = ImageSpec(name="client", suite="bookworm", root=root)

@@ -124,7 +124,7 @@ def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: 
 
 
 def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error contains the engine's reason. The session waits only if the lock's name is in use."""
+    """The session waits only if the lock's name is in use."""
     engine = Engine()
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
@@ -134,7 +134,6 @@ def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("call", ["containers", "create_container", "images", "inspect_container"])
 def test_an_engine_that_stops_answering_is_reported(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any of these calls may fail while the session waits for another run."""
     engine = Engine(ALIVE)
     engine.add_lease(ALIVE, "running")
     monkeypatch.setattr(engine, call, Mock(side_effect=requests.ConnectionError("refused")))
@@ -158,7 +157,6 @@ def test_the_session_that_has_waited_longest_is_next(
 
 
 def test_the_ticket_of_a_dead_session_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That session was killed while it waited."""
     engine = Engine()
     engine.add_ticket(DEAD)
     engine.add_lease(DEAD, "exited")
@@ -176,7 +174,7 @@ def test_a_lost_ticket_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_session_that_has_had_the_lock_does_not_wait_for_tickets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a restart of the engine, it locks the engine again, and the others wait."""
+    """After a restart of the engine, that session locks it again, and the others wait."""
     engine = Engine()
     engine.create_container("netadmin:1", name=NAME, labels=MINE.labels)
     engine.add_ticket(ALIVE)

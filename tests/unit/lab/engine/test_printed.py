@@ -31,7 +31,7 @@ class Stream:
 
 
 class Engine:
-    """An engine that returns these streams of a container's log in turn; the container runs until the last one."""
+    """An engine that returns these streams of a container's log in turn; the container has ended when one is left."""
 
     def __init__(self, *streams: Stream) -> None:
         self.streams = list(streams)
@@ -66,7 +66,6 @@ def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
     ids=["first-in-two-parts", "one-part", "second-in-two-parts", "bytes"],
 )
 def test_a_log_is_read_until_it_is_sufficient(parts: tuple[bytes, ...]) -> None:
-    """The log is followed once, and not to its end. A word may arrive in parts."""
     stream = Stream(*parts, b"more\n", ends=False)
     engine = Engine(stream)
     assert until_ready_twice(engine) == b"".join(parts).decode()

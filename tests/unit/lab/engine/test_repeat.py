@@ -87,7 +87,7 @@ def test_only_calls_that_may_be_done_twice_are_repeated(
     [
         ("inspect_container", 500, 5),
         ("inspect_container", 503, 5),
-        # A refusal is not repeated.
+        # A call that the engine refuses is not repeated.
         ("inspect_container", 404, 1),
         ("inspect_container", 409, 1),
         # The engine may have started the work before it failed.
@@ -98,7 +98,6 @@ def test_only_calls_that_may_be_done_twice_are_repeated(
 def test_only_a_query_that_fails_in_the_engine_is_repeated(
     api: docker.APIClient, call: str, status: int, attempts: int
 ) -> None:
-    """The error contains the engine's own text."""
     Engine.status = status
     with pytest.raises(APIError, match="in use"):
         getattr(api, call)("c")

@@ -21,7 +21,7 @@ from tuneproof.lab.engine.sweep import Removed
 
 @pytest.fixture
 def received(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Replace the reaper by a program that writes its arguments and its input to a file; return the file."""
+    """Replace the reaper with a program that writes its arguments and its input to a file; return the file."""
     path = tmp_path / "received"
     program = tmp_path / "stand-in"
     program.write_text(f'#!/bin/sh\necho "$@" > {path}.part\ncat >> {path}.part\nmv {path}.part {path}\n')
@@ -105,7 +105,7 @@ def test_after_a_normal_end_the_reaper_searches_until_it_finds_nothing(
 ) -> None:
     """The session is waiting, so the reaper then exits at once.
 
-    It searches again after an engine was down, and while another engine still uses the session's overlay network.
+    It searches again after the engine was down, and while another engine still uses the session's overlay network.
     """
     fake = Engine(monkeypatch, *answers)
     fake.busy = [True] * busy

@@ -113,7 +113,6 @@ def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: Fak
 def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
     refusal: Exception, refused: tuple[str, ...], api: FakeApi
 ) -> None:
-    """The resource is not counted, and is reported if its removal fails; the next round checks whether it is gone."""
     api.refusals["dead-container"] = [refusal]
     assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=refused)
     assert kept(api, DEAD) == {"dead-container"}
