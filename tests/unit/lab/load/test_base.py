@@ -30,12 +30,11 @@ class StormPlan(Load[int, Storm]):
 
 
 def storm(**changes: Any) -> Storm:
-    """Return an observation with these fields, and defaults for the others."""
     return Storm(**{"steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
 
 
 def test_a_variants_figures_are_the_medians_of_every_number() -> None:
-    """One outlier does not matter. Booleans and tuples have no median."""
+    """Booleans and tuples have no median."""
     figures = medians(
         [storm(refused=refused, measuring_s=refused / 4, closed=True, workers=(11, 12)) for refused in (1, 3, 9000)]
     )

@@ -29,7 +29,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_workers_are_stopped_during_the_storm_and_continue_before_the_next_trial(fake: FakeStage) -> None:
-    """The counters are read before and after the storm. The queue is sampled, and is empty at the end."""
     recorded = ConnectStorm(connections=8).run(fake.stage, label="a-b1")
     assert fake.did == [
         *["counters", "STOP workers", "watch", "storm", "watched", "CONT workers"],
@@ -69,7 +68,6 @@ def test_stopped_workers_continue_after_any_failure(step: str, fake: FakeStage) 
 
 
 def test_the_trial_ends_once_all_queues_are_empty(fake: FakeStage) -> None:
-    """That includes the queues of all listeners and incomplete handshakes."""
     fake.sockets = [sockets(queued=(0, 3)), sockets(SYN_RECV=2), sockets(ESTAB=9)]
     ConnectStorm().run(fake.stage, label="a-b1")
     assert fake.did[-4:] == ["counters", "sockets", "sockets", "sockets"]

@@ -26,7 +26,6 @@ from tuneproof.lab.topology.program import Call
 
 
 def test_nginx_is_started_before_the_script_and_stopped_after_it() -> None:
-    """Nginx is also stopped if the script fails."""
     lab = TrialLab()
 
     def script(_rig: Rig) -> Mapping[str, float]:
@@ -82,7 +81,6 @@ def test_flows_run_in_one_call_that_returns_their_connections() -> None:
 
 
 def test_streams_are_opened_read_and_closed() -> None:
-    """The default port is that of the nginx container."""
     lab = TrialLab()
     rig(lab).open_streams(Streams())
     rig(lab).open_streams(Streams(http2=True), port=8443)
@@ -115,7 +113,7 @@ def test_a_client_that_timed_out_makes_the_trial_void() -> None:
 
 
 def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This applies to silent connections and to streams; of several streams, the oldest counts."""
+    """This applies to silent connections and to streams. Several streams are as old as the oldest one."""
     clock, trial = FakeClock(), rig(TrialLab())
     clock.replace_in(monkeypatch, module)
     with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(then=(Step.STAY,))):
@@ -186,9 +184,8 @@ def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The workers are stopped during the burst, and continue even after an error."""
     lab = TrialLab()
-    # Two of nine connects are queued, and the others are dropped one after another.
+    # Two of nine connects are queued, and the other seven are dropped gradually.
     lab.drops = [100, 100, 103, 107, 108]
     assert rig(lab).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
     assert lab.drops == [108]

@@ -1,4 +1,4 @@
-"""Half-open connections as a load: a burst of SYNs between two readings, and its result."""
+"""Half-open connections as a load: a burst of SYNs between readings, and its result."""
 
 from dataclasses import replace
 
@@ -23,11 +23,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     return fake
 
 
-def test_the_clients_netadmin_container_sends_the_burst_between_two_readings(fake: FakeStage) -> None:
-    """Sockets and counters are read repeatedly after the burst, until no more SYNs arrive.
-
-    Shares are of the SYNs sent. No share depends on time, so stolen CPU time does not matter.
-    """
+def test_the_clients_netadmin_container_sends_the_burst_between_readings(fake: FakeStage) -> None:
+    """No share depends on time, so stolen CPU time does not matter."""
     load = HalfOpen(syns=800)
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["sockets", "counters", "half_open", *["sockets", "counters"] * 2]
@@ -52,7 +49,7 @@ def test_counters_are_read_after_the_last_syn_has_arrived(fake: FakeStage) -> No
 
 
 def test_half_open_connections_that_end_before_the_last_reading_are_counted(fake: FakeStage) -> None:
-    """On a busy machine, the kernel may drop such connections before the second reading."""
+    """On a busy machine, the kernel may drop such connections before the last reading."""
     fake.sockets.append(sockets())
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")).half_open == 160

@@ -126,14 +126,13 @@ def test_a_worker_that_ended_during_the_load_is_left_out() -> None:
 
 
 def test_a_run_without_completed_requests_is_void() -> None:
-    """A run with at least one completed request counts."""
     nothing = observed(stage(wrk_report(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
     assert observed(stage(wrk_report(completed=1)), tool=WRK).faults == ()
 
 
 def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_recorded() -> None:
-    """A page may change between two requests. The names of errors are those of the report."""
+    """A page may change between two requests."""
     record = HttpLoad().run(stage(ab_report(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
     assert (record.completed, record.failed, record.non_2xx) == (4000, 3, 7)
     assert record.errors == {"receive": 3, "length": 500}
@@ -154,7 +153,6 @@ def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )
 def test_an_incomplete_report_is_an_error_with_its_text(tool: str, output: ToolReport, what: str) -> None:
-    """Missing figures do not count as zero."""
     with pytest.raises(LabError, match=what) as caught:
         HttpLoad(tool=tool).run(stage(output).stage, label="a-b1")
     assert caught.value.tail == output.report

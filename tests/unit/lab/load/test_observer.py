@@ -48,7 +48,6 @@ def counters(*, at_s: float, steered: tuple[int, ...] = (), **values: int) -> Co
 def test_each_worker_has_its_figures_and_the_time_of_the_reading(
     changes: dict[str, str], expected: dict[str, Any]
 ) -> None:
-    """The figures also show whether a worker is shutting down or has work to do."""
     assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **changes), texts(12)), at_s=12.5)) == (
         WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **expected}),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
@@ -72,7 +71,7 @@ def test_the_counters_include_those_of_each_cpu() -> None:
     ids=["no-counters", "a-value-without-a-name"],
 )
 def test_counters_in_another_format_are_an_error(unreadable: CounterTexts) -> None:
-    """Another kernel may have another format. The message contains the expected one."""
+    """Another kernel may have another format."""
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         Counters.of(unreadable)
 

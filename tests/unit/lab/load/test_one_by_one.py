@@ -13,7 +13,7 @@ TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
 
 def answer(*totals_ms: float) -> RoundSeen:
-    """Return requests with these times, which were cut off at a second, next to downloads at 4 MB/s."""
+    """Return a round with requests of these times and downloads at 4 MB/s; requests of a second are incomplete."""
     requests = tuple(fast_request(total_ms, complete=total_ms < 1000) for total_ms in totals_ms)
     return RoundSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
 
@@ -25,7 +25,6 @@ def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outco
 
 
 def test_the_default_round_is_that_of_the_article() -> None:
-    """It has four downloads of the large file, and a time limit of a second for each small request."""
     fake, recorded = run(OneByOne())
     assert fake.did == ["one_by_one"]
     assert fake.asked == [

@@ -65,10 +65,7 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] 
 
 
 def test_readers_get_new_workers_and_their_memory_is_sampled(fake: FakeStage) -> None:
-    """Sampling starts before the readers and ends after them.
-
-    Growth is relative to the new workers. The peak is the largest sample of all workers together.
-    """
+    """Growth is relative to the new workers. The peak is the largest sample of all workers together."""
     recorded = LOAD.run(fake.stage, label="a-b1")
     readings = fake.did.count("workers") - BEFORE - 2
     assert readings > 1
@@ -129,7 +126,7 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
     ("share", "waited_s"), [(0.0, 2.35), (0.1, 2.35), (0.5, 0.65), (1.0, 0.35)], ids=["none", "little", "half", "all"]
 )
 def test_only_time_in_which_a_worker_runs_or_sleeps_counts(share: float, waited_s: float, fake: FakeStage) -> None:
-    """The worker has work for two seconds, but only a share of a CPU; while it waits, its memory cannot grow."""
+    """The worker has work for two seconds, but gets only a share of a CPU; while it waits, its memory cannot grow."""
     ran_s = [reading * 0.05 * share for reading in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 

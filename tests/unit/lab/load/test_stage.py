@@ -17,7 +17,7 @@ OBSERVER = ["python3", "-m", "netadmin.observer"]
 
 
 class StandInLab:
-    """A lab in which programs start."""
+    """A lab that records the programs that start in it."""
 
     def __init__(self) -> None:
         self.started: list[tuple[str, list[str], str]] = []  # container, command, user
@@ -40,7 +40,7 @@ class StandInLab:
 
 
 def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
-    """Old programs may have ended, or still hold a trial's connections.
+    """Old programs may have ended, or may keep a trial's connections open.
 
     An observer runs as nginx's user, which may read the files of nginx's processes (proc(5)).
     """

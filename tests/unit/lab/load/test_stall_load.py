@@ -47,7 +47,7 @@ class Program(Joined):
         seen: Window | CannotDoError | None = None,
         prepared: CannotDoError | None = None,  # the error with which its preparation fails
         together: Callable[[], object] = lambda: None,
-        late: int = 0,  # the number of windows for which it is late and which it does not run
+        late: int = 0,  # how many windows it does not run because it is late
     ) -> None:
         super().__init__(Loadgen, self)
         self._late = late
@@ -116,7 +116,7 @@ def stage_with(
 
 
 def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
-    """The trial runs against the stage's nginx container. Without ``counts_turns``, it needs no observer."""
+    """Without ``counts_turns``, it needs no observer."""
     client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
     prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
     plan = StallLoad(bulk_per_worker=(4, 0))
@@ -152,7 +152,6 @@ class Recorder:
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
 def test_loop_iterations_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
-    """With ``counts_turns``, the recording is requested at the same time as the loads, for the same window."""
     both = threading.Barrier(2, timeout=HANG_S)
 
     class Meeting(Program):
@@ -219,7 +218,7 @@ def test_one_of_two_programs_runs_the_loads_and_the_other_probes() -> None:
 
 @pytest.mark.parametrize("late", ["client", "prober"])
 def test_a_window_that_was_requested_too_late_is_prepared_again(late: str) -> None:
-    """All programs prepare again. Nothing was measured in the late window, so this does not select results."""
+    """Nothing was measured in the late window, so preparing again does not select results."""
     client, prober = (Program(late=7 if name == late else 0) for name in ("client", "prober"))
     assert window_of(recorded(client, prober)) == window()
     assert (len(client.specs), len(prober.specs)) == (8, 8)
@@ -232,7 +231,6 @@ def test_a_host_that_is_always_too_late_is_reported() -> None:
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    """Both programs are called at the same time."""
     both = threading.Barrier(2, timeout=HANG_S)
     client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()

@@ -9,7 +9,6 @@ from tuneproof.lab.protocol.turns import Turns
 
 
 def test_a_variants_figures_are_medians_over_its_trials() -> None:
-    """One outlier does not matter. Unmeasured values are None."""
     trials = [
         observed(stall_record(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
         for lag, bulk in ((20.0, 1000), (21.0, 2000), (9000.0, 3000))

@@ -52,7 +52,6 @@ def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
 
 
 def test_missing_values_of_a_fast_request_are_none() -> None:
-    """An incomplete request has no zero in place of its worker or its first byte."""
     record = stall_record(baseline_ms=[3.0])
     observation = observed(replace(record, fast=(fast_request(1000.0, complete=False, worker_pid=None),)))
     (given_up,) = observation.fast
@@ -69,6 +68,6 @@ def test_a_worker_without_any_response_has_no_lag() -> None:
 
 
 def test_a_trial_with_downloads_that_ended_early_is_void_with_that_reason() -> None:
-    """The worker was not loaded until the end of the window."""
+    """The load on the worker ended before the window did."""
     void = observed(stall_record(bulk=(10, 0), ended_early=1))
     assert (void.bulk_ended_early, void.faults) == (1, ("1 bulk downloads ended before the window did",))

@@ -42,7 +42,6 @@ def test_wakeups_of_other_cpus_are_a_share_of_all_wakeups_by_steering(fake: Fake
 
 
 def test_a_steered_load_is_the_same_load_except_for_the_steering(fake: FakeStage) -> None:
-    """Packets are steered before anything is counted."""
     plain = FakeStage()
     plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
