@@ -46,7 +46,7 @@ class AtOnce(ThreadPoolExecutor):
         return future
 
 
-def test_an_earlier_error_of_the_answering_agent_is_reported_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_error_of_the_answering_agent_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "ThreadPoolExecutor", AtOnce)
     answering, leading = Program(), Program()
     answering.errors = {"answer_probes": "Operation not permitted"}

@@ -109,7 +109,6 @@ def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
 
 @pytest.mark.parametrize("key", ["dealy", "", "client", "server.delay", "egress.client.delay", "client.client.delay"])
 def test_the_error_for_an_unknown_key_lists_the_known_ones(key: str) -> None:
-    """A prefix is optional, and comes before the key."""
     assert faults(f"{key}=1ms") == (
         f"{key}=1ms: no such key (the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
         "each after an optional client. or backend. and an optional egress. or ingress.)"
@@ -117,7 +116,7 @@ def test_the_error_for_an_unknown_key_lists_the_known_ones(key: str) -> None:
 
 
 def test_all_faults_are_named_at_once() -> None:
-    """Contradictions between settings are reported even next to unreadable ones."""
+    """Contradictions between settings are reported even if other settings are unreadable."""
     message = faults("loss=1,backend.jitter=1ms,colour=red,loss=2%,ingress.rate=9999gbit")
     clauses = message.split("; ")
     assert [clause.partition(":")[0] for clause in clauses] == [

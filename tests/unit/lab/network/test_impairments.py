@@ -95,7 +95,7 @@ def test_packets_in_flight_that_do_not_fit_are_rejected_unless_the_queue_is_set(
     [
         (Impairment(delay_ms=20, rate_mbit=100), 496),  # 12.5 MB/s times 60 ms, divided by 1514 bytes
         (Impairment(delay_ms=1, jitter_ms=0.5), 1776),  # 125 MB/s (assumed) times 21.5 ms
-        (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: the buffer is 20 ms, not 10
+        (Impairment(delay_ms=5, rate_mbit=100), 207),  # 12.5 MB/s times 25 ms: the buffer is 20 ms, not 10
         (Impairment(rate_mbit=2), 100),  # 5 kB would be 4 frames
         (Impairment(loss_pct=1), 1652),  # 125 MB/s (assumed) times 20 ms
         (Impairment(delay_ms=20, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
@@ -164,7 +164,7 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
 
 
 def test_a_limit_must_fit_into_memory_even_with_super_frames() -> None:
-    """A hundred frames of 64 KiB need as much memory as 2600 full-size ones."""
+    """A hundred frames of 64 KiB need about as much memory as 2600 full-size ones."""
     assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
     with pytest.raises(BadInputError, match="limit_packets: 101 is too many for frames of 64 KiB; 100 at most"):
         Impairment(rate_mbit=1000, limit_packets=101)

@@ -72,7 +72,6 @@ def test_a_path_contains_its_round_trip_its_rates_and_its_losses() -> None:
 
 
 def test_a_path_is_described_in_words() -> None:
-    """Each figure has its unit."""
     path = MachinePath(
         engine="far",
         rtt_p10_ms=0.1,

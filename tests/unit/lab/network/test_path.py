@@ -83,7 +83,6 @@ def test_a_link_that_returns_no_probe_is_an_error(there: Sequence[int]) -> None:
 
 
 def test_results_contain_shares_in_percent() -> None:
-    """One of four probes is 25 %."""
     figures = figures_of(there=[1, 0, 2, 2], back=[0, 1, 2, 2], egress=LOAD_OF_100_MBIT)
     assert figures.egress.to_json() == {
         "delay_ms": 1.0,

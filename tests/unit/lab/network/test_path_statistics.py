@@ -53,7 +53,7 @@ def test_a_correct_link_is_rarely_rejected(
 
 
 # Each row: the requested effect in addition to 5 ms each way, the real effect, and the number of probes. Rows with 400
-# probes have the tolerance before a claim.
+# probes are checked with the tolerance before a claim.
 FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-loss": ({"loss_pct": 2}, {"loss_pct": 5}, 5000),
     "less-loss": ({"loss_pct": 2}, {"loss_pct": 0.5}, 5000),
@@ -76,7 +76,6 @@ FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
 def test_a_link_with_a_wrong_effect_is_always_found(
     wanted: dict[str, float], real: dict[str, float], packets: int, noise: tuple[float, float]
 ) -> None:
-    """Even on a busy host, 5000 probes always distinguish losses of 2 % from 5 %, and delays of 5 ms from 7 ms."""
     ingress = Impairment(delay_ms=5)
     profile, other = (
         LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=ingress)  # type: ignore[arg-type] # no limit

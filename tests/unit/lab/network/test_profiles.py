@@ -36,7 +36,7 @@ def test_results_contain_each_direction_and_null_for_an_unshaped_one() -> None:
     ids=["default", "as-given", "repeated", "same-as-named", "same-twice", "nothing", "own"],
 )
 def test_each_network_is_used_once_in_the_given_order(requested: list[str], names: list[str]) -> None:
-    """Equal settings are the same network. The name of custom settings is their text without spaces."""
+    """Equal settings are the same network."""
     assert [profile.name for profile in choose_networks(requested)] == names
 
 

@@ -30,7 +30,7 @@ def links(lab: FakeLab, *roles: str) -> ShapedLinks:
 def test_a_netadmin_container_takes_its_roles_place_in_the_network(
     shaper: str, command: str, devices: tuple[str, ...]
 ) -> None:
-    """The container has the role's network aliases. Only a wire needs the device and the memory."""
+    """Only a wire needs the device and the memory."""
     client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
     names = (client.name, client.aliases, client.role, client.image)
     assert names == (owner_name("client"), (owner_name("client"), "client"), Role.NETADMIN, "netadmin:1")
@@ -42,7 +42,6 @@ def test_a_netadmin_container_takes_its_roles_place_in_the_network(
 
 
 def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
-    """The error contains the program's reason."""
     lab = FakeLab()
     lab.programs["backend"].errors = {"greet": "no file system is mounted at /wire"}
     with pytest.raises(LabError, match="no file system is mounted"):
@@ -134,7 +133,6 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     ids=["lossy", "no-rate", "both-ways"],
 )
 def test_directions_with_a_rate_get_a_suitable_load(profile: LinkProfile, streams: dict[str, bool]) -> None:
-    """A direction without a rate has no load. The load has the direction's rate, in bytes per second."""
     lab = FakeLab()
     links(lab).measure("client", profile, subject="subject", plan=PLAN)
     (given,) = lab.programs["client"].of("probe_path")
