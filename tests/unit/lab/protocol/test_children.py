@@ -11,8 +11,6 @@ from tuneproof.lab.protocol.children import Child
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """The result of a child's function."""
-
     pid: int
     values: tuple[int, ...]
 
@@ -35,8 +33,6 @@ def test_a_child_that_fails_is_an_error_and_its_traceback_is_printed(
 
 
 def test_a_child_that_is_killed_is_an_error() -> None:
-    """The status is the signal's number, negated."""
-
     def die(_pipe: Connection) -> Counted:
         os.kill(os.getpid(), 9)
         return Counted(pid=0, values=())

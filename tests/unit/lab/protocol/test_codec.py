@@ -87,7 +87,6 @@ def test_json_contains_the_names_of_fields_and_the_values_of_tuples() -> None:
 
 
 def test_missing_fields_get_their_defaults() -> None:
-    """Required fields must be present."""
     plain = {name: value for name, value in as_json(FULL).items() if name not in {"nothing", "defaulted", "made"}}
     assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
     assert from_plain(Part, {}) == Part()

@@ -17,8 +17,8 @@ def test_an_unsorted_list_with_repetitions_is_read() -> None:
     assert cpus_of("4,0-1,1") == [0, 1, 4]
 
 
-def test_an_empty_list_is_rejected() -> None:
-    """An empty list leaves no CPU to run on, but to the engine an empty text means all CPUs."""
+def test_the_text_of_an_empty_list_is_rejected() -> None:
+    """An empty list leaves no CPU to run on, but the engine would take the empty text to mean all CPUs."""
     assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")
