@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 
 
 def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
-    """Unsent bytes are counted for connections of the port, and unread bytes for all others."""
+    """Bytes are those of established connections: send queues on the port, and unread bytes elsewhere."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3, send=511),
         entry(LISTEN, PORT, receive=4, send=511, family=10),
