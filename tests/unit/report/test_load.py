@@ -133,7 +133,6 @@ RUN: dict[str, Any] = {
     ],
 )
 def test_a_broken_document_is_rejected_with_a_pointer(tmp_path: Path, document: dict[str, Any], pointer: str) -> None:
-    """The JSON pointer leads to the value that breaks the contract."""
     assert refusal(tmp_path, json.dumps(document)).where == f"{tmp_path}/results.json#{pointer}"
 
 
@@ -145,14 +144,12 @@ def test_a_broken_document_is_rejected_with_a_pointer(tmp_path: Path, document: 
     ],
 )
 def test_results_in_another_format_version_are_not_called_damaged(tmp_path: Path, version: int, remedy: str) -> None:
-    """Results of a later Tuneproof are not called broken, and for older results no update is suggested."""
     error = refusal(tmp_path, json.dumps({"schema": version, "anything": "else"}))
     assert error.what == f"Results of format version {version} cannot be read: only version 1 is known."
     assert error.remedy.startswith(remedy)
 
 
 def test_merged_results_record_which_run_decided_which_cell(tmp_path: Path) -> None:
-    """A missing time is read as None."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
@@ -181,7 +178,6 @@ def test_merged_results_record_which_run_decided_which_cell(tmp_path: Path) -> N
     ids=range(8),
 )
 def test_text_that_is_not_a_results_document_is_rejected(tmp_path: Path, text: str, message: str, place: str) -> None:
-    """A truncated file, another file and nonsense are rejected with one sentence each."""
     error = refusal(tmp_path, text)
     assert message in error.what
     assert error.where.endswith(place)

@@ -113,7 +113,6 @@ def test_a_metric_is_shown_with_a_unit_that_its_name_determines(name: str, value
 
 
 def test_a_change_is_reported_only_if_the_figure_exists_in_both_arms() -> None:
-    """The text contains the figures before and after the change, and then the effect."""
     arms = {"yours": {"grown_bytes": 2 << 20}, "patched": {"grown_bytes": 1 << 10}}
     found = replace(cell(), arms=arms, figure="grown_bytes", effect=RATIO)
     assert (before_and_after(found), outcome(found)) == ("2 MiB → 1 KiB", "2 MiB → 1 KiB, 134× [98–180]")

@@ -39,7 +39,7 @@ def test_the_reading_order_is_row_by_row() -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=200), min_size=1, max_size=20))
 def test_no_two_cells_share_a_page(ids: list[str]) -> None:
-    """Cells may have any names: no page is overwritten, and their names are safe file names."""
+    """Ids may be any text; the pages' names are safe file names, and differ even without regard to case."""
     cells = [Cell.from_json(cell("stalls") | {"id": text}) for text in ids]
     slugs = [entry.slug for entry in matrix(cells).entries]
     assert len(slugs) == len(cells)
@@ -95,7 +95,7 @@ def test_effects_are_sorted_by_their_size_in_either_direction() -> None:
 
 
 def test_the_results_that_matter_most_are_listed_first() -> None:
-    """Contradictions come first, then undecided claims, then each claim's surest effect, without shares and margins."""
+    """Effects are ranked by their lower limits, one for each claim; shares and margins are left out."""
     undecided = {"verdict": "inconclusive", "reason": "because"}
     places = matrix(
         [

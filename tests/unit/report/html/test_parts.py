@@ -26,7 +26,6 @@ from tuneproof.report.results.cells import Cell
     ],
 )
 def test_a_duration_has_at_most_two_units(seconds: float, text: str) -> None:
-    """Readers need not divide by sixty."""
     assert filters.duration(seconds) == text
 
 
@@ -37,7 +36,7 @@ def test_packed_figures_keep_six_digits_of_every_value() -> None:
 
 
 def test_configurations_are_shown_as_differences() -> None:
-    """The first configuration is the base; an equal one has an empty difference."""
+    """The first configuration by name is the base; an equal one has an empty difference."""
     found = configs(
         {"b.nginx.conf": "one\ntwo\n", "a.nginx.conf": "one\n2\n", "c.nginx.conf": "one\n2\n", "a.access.log": "no"}
     )

@@ -90,7 +90,7 @@ def test_pages_of_cells_that_no_longer_exist_are_removed(tmp_path: Path) -> None
 
 
 def test_a_report_elsewhere_includes_results_and_evidence(tmp_path: Path) -> None:
-    """The folder can be sent to others; an existing one is not overwritten."""
+    """The folder can be sent to others; a folder that is not empty is left alone."""
     one = with_evidence(tmp_path / "run", cell("a"), {"a.nginx.conf": "events {}\n"})
     results = written(tmp_path / "run", one)
     write_report(results, tmp_path / "elsewhere")
@@ -101,8 +101,6 @@ def test_a_report_elsewhere_includes_results_and_evidence(tmp_path: Path) -> Non
 
 
 def test_a_page_is_written_if_a_chart_cannot_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason is shown in place of the chart."""
-
     def charts(*_arguments: object) -> None:
         raise ZeroDivisionError("a fault")
 
@@ -113,7 +111,6 @@ def test_a_page_is_written_if_a_chart_cannot_be_drawn(tmp_path: Path, monkeypatc
 
 
 def test_a_folder_that_cannot_be_written_leads_to_one_clear_error(tmp_path: Path) -> None:
-    """Here, a file has the name of the pages' folder."""
     results = written(tmp_path, cell("a"))
     (tmp_path / "assets").write_text("", encoding="utf-8")
     with pytest.raises(ResultsFolderError, match="not a folder"):

@@ -87,7 +87,6 @@ def test_a_caller_cannot_change_the_figures_through_the_json() -> None:
     ],
 )
 def test_rules_outside_the_schema_are_checked_too(change: dict[str, Any], pointer: str, message: str) -> None:
-    """Numbers that are not finite floats, reversed intervals and contradictory counts are rejected."""
     assert cell_violation(CELL) is None
     violation = cell_violation(CELL | change)
     assert violation is not None
@@ -102,7 +101,7 @@ def test_a_count_may_be_zero_a_fraction_or_all_units(count: float, of: float) ->
 
 
 def test_an_infinite_ratio_is_null_in_files() -> None:
-    """JSON has no infinity. The ratio of 10 to 0 is still a figure, and not a missing one."""
+    """JSON has no infinity, so null stands for the ratio of a number to 0."""
     effect = {**EFFECT, "value": None, "ci_high": None}
     cell = Cell.from_json(CELL | {"effect": effect})
     assert cell.effect is not None

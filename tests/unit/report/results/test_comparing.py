@@ -132,7 +132,7 @@ RESULTS = st.dictionaries(st.sampled_from("abcdef"), DECIDED, max_size=4).map(
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RESULTS, RESULTS)
 def test_a_comparison_contains_every_cell_once_and_is_symmetric(old: Results, new: Results) -> None:
-    """Reversing the order only swaps old and new; intervals are compared in either order."""
+    """Reversing the order only swaps old and new."""
     ids = [{cell.id for cell in results.cells} for results in (old, new)]
     if not ids[0] & ids[1]:
         if ids[0] | ids[1]:

@@ -16,7 +16,7 @@ SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
 
 def test_the_folder_contains_every_cell_and_its_evidence(tmp_path: Path) -> None:
-    """The folder can be moved, since its runs no longer name files."""
+    """The folder can be moved, since its runs contain no paths."""
     parts = [
         written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
     ]
@@ -63,7 +63,6 @@ def test_a_single_run_is_copied_completely(tmp_path: Path) -> None:
 
 
 def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
-    """The verdict remains, and still lists the missing files."""
     run = written(tmp_path / "run", a_cell(evidence=("evidence/a", "evidence/b")))
     (tmp_path / "run/evidence/a").unlink()
     copy, missing = write_folder(run, tmp_path / "copy")
@@ -83,7 +82,7 @@ def test_a_file_and_a_folder_with_files_are_not_overwritten(tmp_path: Path) -> N
 
 
 def test_no_file_from_outside_the_results_is_copied(tmp_path: Path) -> None:
-    """Links that lead outside are not followed, and neither is the path of a run in a results file from a stranger."""
+    """Links that lead outside are not followed, nor is the path of a run in a stranger's results file."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/key").touch()
     paths = ("evidence/link", "folder", "key")

@@ -98,7 +98,7 @@ def test_runs_with_different_rules_are_rejected(tmp_path: Path, changes: dict[st
 
 
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
-    """Nothing else would show that its results are not in the table. Without shards, none is missing."""
+    """Nothing else would show that the table is incomplete."""
     assert remarks(written(tmp_path / "1", a_cell(), options=shard("1/2"))) == (
         "Not all shards are here; missing: 2/2.",
     )
@@ -145,7 +145,6 @@ def test_facts_that_only_one_machine_has_are_not_common() -> None:
 
 
 def run_of(number: int, claims: list[str], seconds: float | None) -> Results:
-    """Return a run with decisions on these claims."""
     return Results(
         host=HOST | {"kernel": f"6.{number}"},
         seed=7,
@@ -169,7 +168,6 @@ RUNS = st.lists(
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RUNS, st.data())
 def test_merging_in_any_steps_keeps_every_cell_once(runs: list[Results], data: st.DataObject) -> None:
-    """The merged run keeps the runs' order, and is unfinished if any of them is. A cell in two runs is an error."""
     cells = [cell for run in runs for cell in run.cells]
     cut = data.draw(st.integers(1, len(runs) - 1))
     if len({cell.id for cell in cells}) < len(cells):

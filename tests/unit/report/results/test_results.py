@@ -29,8 +29,6 @@ def a_writer(root: Path) -> ResultsWriter:
 
 
 def refuse(code: int) -> Callable[..., NoReturn]:
-    """Return a replacement for a system call that fails with ``code``."""
-
     def call(*_arguments: object, **_options: object) -> NoReturn:
         raise OSError(code, os.strerror(code))
 
@@ -55,7 +53,7 @@ def test_a_new_run_has_a_results_file_at_once(tmp_path: Path) -> None:
 
 
 def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
-    """After each new run, ``latest`` is a relative link to it, so that a moved results folder still works."""
+    """The link is relative, so that a moved results folder still works."""
     a_writer(tmp_path)
     second = a_writer(tmp_path)
     assert (tmp_path / "latest").readlink() == Path(second.folder.name)
@@ -198,7 +196,6 @@ FULL: Final = Path("/dev/full")
 
 
 def forked(work: Callable[[], None]) -> int:
-    """Run a function in a separate process; return the process's id."""
     pid = os.fork()
     if pid:
         return pid
@@ -241,7 +238,6 @@ def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) 
 
 
 def test_simultaneous_runs_keep_all_results(tmp_path: Path) -> None:
-    """``latest`` links to one of them."""
     for attempt in range(5):
         root = tmp_path / str(attempt)
 

@@ -1,4 +1,4 @@
-"""The step summary is complete, escaped, and never longer than GitHub accepts."""
+"""The step summary is escaped, and never longer than GitHub accepts."""
 
 from pathlib import Path
 from typing import Any

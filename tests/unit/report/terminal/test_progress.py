@@ -27,12 +27,11 @@ def terminal() -> Iterator[tuple[int, io.TextIOWrapper]]:
 
 
 def resize(descriptor: int, columns: int) -> None:
-    """Give a pseudo-terminal a width, as a terminal emulator does."""
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
 def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines() -> None:
-    """No progress text remains, clearing twice does no harm, and foreign text does not break a line."""
+    """No progress text remains, closing twice does no harm, and foreign text does not break a line."""
     printed = {}
     for interactive in (True, False):
         stream = io.StringIO()

@@ -1,4 +1,4 @@
-"""The list of verdicts has a line for each claim, complete both in colour and in plain ASCII."""
+"""The list of verdicts, in colour and in plain ASCII."""
 
 from dataclasses import replace
 
