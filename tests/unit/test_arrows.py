@@ -72,7 +72,6 @@ FORBIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def modules(*folders: str) -> dict[str, Path]:
-    """Return the modules below some folders, by name."""
     found = (path for folder in folders for path in (CHECKOUT / folder).rglob("*.py"))
     return {
         ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path for path in found
@@ -87,7 +86,7 @@ IN_CONTAINERS: Final = modules("images")
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """Return a module's imports, also for types: this project's modules, else the name after "from" or "import"."""
+    """Return the modules that a module imports, including imports only for types."""
     return tuple(_imported(ast.parse(path.read_text(encoding="utf-8"))))
 
 

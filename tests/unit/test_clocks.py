@@ -30,7 +30,6 @@ def sources() -> Iterator[Path]:
 
 
 def reads_wall_clock(text: str) -> bool:
-    """Return whether a module reads the time of day."""
     if not _NAMES_A_CLOCK.search(text):  # parsing takes much longer
         return False
     tree = ast.parse(text)

@@ -39,7 +39,6 @@ def anchors(text: str) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """Return the broken links of a page."""
     nowhere = []
     for link in LINK.findall(prose(page.read_text(encoding="utf-8"))):
         if link.startswith(ELSEWHERE):
@@ -72,7 +71,6 @@ def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
     ["missing.md", "there.md#missing", "#missing", "sub/../missing.png", "there.txt#a-heading"],
 )
 def test_a_broken_link_is_found(link: str, tmp_path: Path) -> None:
-    """The check fails for a missing file and for a missing heading."""
     (tmp_path / "there.md").write_text("# A heading\n", encoding="utf-8")
     (tmp_path / "there.txt").write_text("# A heading\n", encoding="utf-8")
     page = tmp_path / "page.md"

@@ -77,7 +77,6 @@ def results(tmp_path: Path) -> Results:
 def test_text_between_markers_is_made_from_the_results(
     results: Results, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    """One run is on one version, the other on two, with verdicts, limits, notes, reasons, effects, arms and lines."""
     page = (
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
         "<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->\n\n<!-- run: all --><!-- end -->\n"
@@ -101,7 +100,6 @@ def test_the_figures_on_a_page_match_the_results(page: Path, committed: Results)
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
-    """A comment at the start would turn the whole line into HTML."""
     assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
 
 
@@ -182,14 +180,12 @@ def test_counts_are_reported_for_each_version_if_they_differ(tmp_path: Path) -> 
     ],
 )
 def test_a_marker_without_results_is_an_error(marker: str, results: Results) -> None:
-    """The error names the page and the marker."""
     with pytest.raises(BadInputError, match=re.escape(marker)) as error:
         fill(f"<!-- {marker} --><!-- end -->", results, where="page.md")
     assert error.value.where == "page.md"
 
 
 def test_a_common_reason_is_written_once(tmp_path: Path) -> None:
-    """A reason names all claims that it applies to."""
     cells = [
         a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
         for name in ("stalls", "rare")
@@ -209,8 +205,7 @@ def test_a_condition_that_every_round_met_is_not_shown(tmp_path: Path) -> None:
     assert "9 of 9" not in page
 
 
-def test_adjacent_versions_share_a_verdict(tmp_path: Path) -> None:
-    """Successive versions with the same verdict are shown as a range."""
+def test_successive_versions_with_the_same_verdict_are_shown_as_a_range(tmp_path: Path) -> None:
     verdicts = {"1.9": "holds", "1.18": "holds", "1.22": "refuted", "1.26": "holds"}
     several = [a_cell(nginx=version, verdict=verdict) for version, verdict in verdicts.items()]
     table = fill("<!-- versions: stall --><!-- end -->", written(tmp_path / "several", *several), where="page")
@@ -284,7 +279,6 @@ def test_markers_and_ends_that_do_not_form_pairs_are_an_error(text: str) -> None
 
 
 def test_other_comments_are_left_alone() -> None:
-    """A page may contain comments of other kinds."""
     text = "<!-- a note -->\n<!-- run: all -->x<!-- end -->\n"
     assert rewrite(text, lambda marker: marker.wanted, where="page.md") == text.replace("x", "all")
     assert list(markers(text)) == [Marker(kind="run", wanted="all")]
@@ -292,7 +286,7 @@ def test_other_comments_are_left_alone() -> None:
 
 @pytest.mark.usefixtures("_registered")
 def test_measurements_older_than_their_claim_are_left_out(tmp_path: Path) -> None:
-    """Such measurements were made for another claim; measurements for removed claims are left out, too."""
+    """The claim has changed since then. Measurements for removed claims are left out, too."""
     cells = (a_cell("stalls"), a_cell("moved"), a_cell("gone"))
     before = written(tmp_path / "before", *cells)
     after = written(tmp_path / "after", *cells, started=f"{MOVED}T00:00:01Z")
@@ -338,7 +332,6 @@ def _stored(path: Path, results: Results) -> Path:
 
 
 def test_a_table_of_lines_without_results_is_an_error(results: Results) -> None:
-    """A table of versions for an unknown scenario is an error, too."""
     with pytest.raises(BadInputError, match="no result is about a line"):
         fill("<!-- lines: all --><!-- end -->", results, where="page")
     with pytest.raises(BadInputError, match="there is no scenario none"):

@@ -43,8 +43,6 @@ def test_damaged_evidence_leads_to_a_result_or_a_malformed_evidence_error(name: 
 
 
 def test_results_and_malformed_evidence_errors_are_not_failures() -> None:
-    """Both are counted, and no input is kept. Afterwards, the process has its old limits, signal handler and timer."""
-
     def read(content: bytes) -> None:
         if len(content) % 2:
             raise MalformedEvidenceError("odd", offset=0)
@@ -59,17 +57,15 @@ def test_results_and_malformed_evidence_errors_are_not_failures() -> None:
 
 
 def fails(content: bytes) -> None:
-    """Raise an error that no parser raises."""
     raise KeyError(content)
 
 
 def warns(_: bytes) -> None:
-    """Print a warning, which would appear on a user's terminal."""
+    """Give a warning, which would appear on a user's terminal."""
     warnings.warn("divided by 0", RuntimeWarning, stacklevel=1)
 
 
 def hangs(_: bytes) -> None:
-    """Run forever, and hide all errors."""
     while True:
         try:
             while True:
@@ -79,7 +75,6 @@ def hangs(_: bytes) -> None:
 
 
 def fills(_: bytes) -> None:
-    """Use more memory than allowed."""
     bytearray(128 * MIB)
 
 

@@ -101,7 +101,7 @@ def test_an_upstream_has_its_own_defaults_and_inherits_nothing() -> None:
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
-    """The lab tests the output on its newest nginx up to the target version; before that, the page has the command."""
+    """The lab tests the output on its newest nginx up to the target version; until then, the page has the command."""
     (tmp_path / "new.toml").write_text(
         'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
         'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'

@@ -31,7 +31,7 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
 
 @pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
 def test_a_rows_values_have_the_declared_types(line: Line) -> None:
-    """A threshold is present if it is needed, and claims or audits accept each keyword."""
+    """A threshold is given only if it is needed, and claims or audits accept each keyword."""
     assert wrong_kinds(line) == []
     assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
     is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
@@ -70,14 +70,12 @@ def test_an_error_is_reported_with_its_place(mistake: dict[str, object], named: 
 
 
 def test_a_figures_words_come_from_the_scenarios_table() -> None:
-    """The words in a row take precedence."""
     assert lines._line(ROW, "s", {"f": "words"}).what == "words"
     assert lines._line({**ROW, "what": "own"}, "s", {"f": "words"}).what == "own"
     assert lines._line(ROW, "s", FIGURES).arms == ("x", "y")
 
 
 def test_the_version_of_a_change_in_nginx_is_looked_up() -> None:
-    """An unknown change is rejected."""
     assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", FIGURES).version == "1.25.1"
     with pytest.raises(LookupError, match="removed listen"):
         _ = lines._line({**ROW, "expired_by": ["removed", "listen"]}, "s", FIGURES).version

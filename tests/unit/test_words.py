@@ -36,7 +36,6 @@ _PYTESTS: Final = ("run", "test")
 
 
 def rejected_words(style: str) -> list[str]:
-    """Return the words that the style page rejects."""
     table = _TABLE.search(style)
     assert table is not None
     cells = [row.split("|")[1] for row in table[1].splitlines()]
@@ -44,7 +43,6 @@ def rejected_words(style: str) -> list[str]:
 
 
 def used(text: str, words: list[str]) -> Counter[str]:
-    """Return how often a text uses each of these words."""
     flat = " ".join(text.split())
     lower = flat.lower()
     counts = {

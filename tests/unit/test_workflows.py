@@ -1,4 +1,4 @@
-"""The workflows meet rules that actionlint and zizmor do not check: pins, limits, permissions, a gate, valid commands.
+"""The workflows follow the project's own rules: pins, limits, permissions, a gate, valid commands.
 
 These tests read the workflows as lines; `tox -e lint` checks that they are valid YAML for GitHub.
 """
@@ -38,7 +38,6 @@ class Job:
 
 
 def jobs_of(path: Path) -> list[Job]:
-    """Return a workflow's jobs, in the order of the file."""
     _, _, text = path.read_text(encoding="utf-8").partition("\njobs:\n")
     parts = re.split(r"^  ([\w-]+):\n", text, flags=re.MULTILINE)[1:]
     return [Job(workflow=path.name, name=name, text=body) for name, body in zip(parts[::2], parts[1::2], strict=True)]
@@ -83,7 +82,7 @@ def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> N
 
 @each_file
 def test_a_value_without_quotes_has_no_colon(path: Path) -> None:
-    """YAML would refuse the file because of a second key; linters do not read actions that no workflow uses."""
+    """A YAML parser would refuse the file; linters do not read actions that no workflow uses."""
     lines = (line.partition(" #")[0] for line in path.read_text(encoding="utf-8").splitlines())
     assert [line for line in lines if re.match(r"\s*(?:- )?[\w-]+: [^\"'|>\[{].*: ", line)] == []
 

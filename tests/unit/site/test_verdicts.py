@@ -24,7 +24,6 @@ def document(**changes: Any) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def few_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the project's own results with a few of them."""
     own = tmp_path / "own" / "results.json"
     own.parent.mkdir()
     own.write_text(json.dumps(OWN), encoding="utf-8")

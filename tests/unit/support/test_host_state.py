@@ -16,7 +16,7 @@ QDISCS = [
     {"kind": "netem", "handle": "8001:", "dev": "eth0", "root": True},
     {"kind": "clsact", "handle": "ffff:", "dev": "eth0", "parent": "ffff:fff1"},
 ]
-# Counters, settings of single interfaces, which come and go with any container, and unrelated sysctls.
+# Counters, triggers, settings of single interfaces (which come and go with containers), and unrelated sysctls.
 PASSING = (
     *("net/netfilter/nf_conntrack_count", "net/ipv4/conf/eth0/forwarding", "net/ipv6/neigh/veth1/retrans_time_ms"),
     *("vm/drop_caches", "vm/stat_refresh", "kernel/pid_max", "fs/file-nr"),
@@ -59,7 +59,7 @@ def test_sysctls_are_read_by_their_path_except_changing_or_unreadable_ones(folde
 
 @pytest.mark.parametrize("prints", [json.dumps(QDISCS), json.dumps(QDISCS[::-1]), ""])
 def test_queueing_disciplines_are_read_by_interface(folder: Path, prints: str) -> None:
-    """Kind and handle are sorted, since the kernel's order may differ. Without privileges, tc prints no JSON."""
+    """An interface's disciplines are sorted, since the kernel's order may differ. If tc fails, it prints no JSON."""
     program = folder / "bin/tc"
     program.write_text(f"#!/bin/sh\n[ \"$*\" = '-json qdisc show' ] && printf '%s' '{prints}'\n", encoding="ascii")
     program.chmod(0o755)

@@ -57,7 +57,7 @@ def begun(**options: object) -> Collector:
 
 
 def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int = 30_000_000, of: int = 0) -> str:
-    """Return an iteration of 40 ms, with 2 ms without a CPU and 3 ms asleep."""
+    """Return the line of an iteration of 40 ms, of which 2 ms were without a CPU and 3 ms asleep."""
     return printed(
         f"long {WORKER} {start} 40000000 4 2000000 3000000 0 {called} 8388608 4096 1000000 {which} {on} {of}"
     )
@@ -162,7 +162,7 @@ def test_lost_events_are_counted_and_other_lines_ignored() -> None:
 
 
 def test_a_stop_ends_epoll_wait_with_an_error_and_its_time_counts_as_stopped() -> None:
-    """SIGSTOP interrupts epoll_wait, which returns -EINTR without events, and the time belongs to the stop."""
+    """A stop and the SIGCONT after it make epoll_wait return -EINTR on Linux (signal(7))."""
     of = begun()
     stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0 0")
     (one,) = second(of, 1, stop)

@@ -38,7 +38,6 @@ def test_the_diagnosis_contains_the_finding_the_remedy_and_what_is_ruled_out() -
 
 
 def test_three_of_many_stalled_workers_are_explained_and_the_others_counted() -> None:
-    """There is one remedy for all stalled workers."""
     lines = list(diagnosis(loops(*STALLED)))
     assert [line.split()[2] for line in lines if line.startswith("Found: ")] == ["100", "101", "102"]
     assert "  The same: 17 more workers: 103, 104, 105, 106, 107, 108, 109, 110, ..." in lines

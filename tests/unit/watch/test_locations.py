@@ -32,7 +32,6 @@ http {
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Facts:
-    """Return the facts about the configuration."""
     (tmp_path / "nginx.conf").write_text(CONF)
     return audit(str(tmp_path / "nginx.conf")).facts
 

@@ -27,7 +27,6 @@ def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
 
 
 def reported(*rounds: Round, **failures: int) -> list[str]:
-    """Return the report of these rounds."""
     return list(report(Measured(rounds=[*rounds], failures=Counter(failures))))
 
 
@@ -110,7 +109,7 @@ def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
 
 
 def test_watching_limits_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second server answers as many requests as a round has at most, so the last ones belong to another round."""
+    """The first server answers as many requests as a round can have, so the first refused one is in another round."""
     monkeypatch.setattr(outside, "ROUND_S", 0.5)
     most = int(0.5 * RATE_HZ + 1)
     with asked_server(most=most * CONNECTIONS) as (url, asked):

@@ -8,7 +8,6 @@ from tuneproof.watch.program import ARCHITECTURES, X86_64, Architecture, Level, 
 @pytest.mark.parametrize("level", Level)
 @pytest.mark.parametrize("here", ARCHITECTURES.values(), ids=ARCHITECTURES)
 def test_only_the_detailed_level_traces_every_system_call(level: Level, here: Architecture) -> None:
-    """The text has balanced braces, and no ``$$`` of the template is left."""
     text = program(here, level)
     assert "$$" not in text
     assert text.count("{") == text.count("}")

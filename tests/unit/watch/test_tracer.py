@@ -125,7 +125,6 @@ def test_a_lack_of_memory_for_maps_is_distinguished_from_a_refusal(
 
 
 def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
-    """Otherwise, this program would run for 1000 s."""
     becomes(bpftrace, "echo one; exec sleep 1000")
     running = Tracer("BEGIN {}")
     assert running.line(5) == "one\n"

@@ -57,7 +57,6 @@ def test_for_many_workers_those_with_the_longest_iterations_are_shown() -> None:
 
 
 def test_bars_show_rare_values_and_values_outside_the_range() -> None:
-    """One iteration among thousands is visible; values beyond the range are shown at its ends."""
     drawn = bars({5: 10_000, 20: 1, 40: 5})
     assert (drawn[0], drawn[8], drawn[-1]) == ("█", "▁", "▁")
     assert len(drawn) == 19

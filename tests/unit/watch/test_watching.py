@@ -75,8 +75,7 @@ class FakeMap:
     def drop(self, key: int) -> None:
         self._keys.discard(key)
 
-    def close(self) -> None:
-        """Close nothing."""
+    def close(self) -> None: ...
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
 
 
 def test_connects_are_counted_for_each_uncached_response(route: Route) -> None:
-    """Each trial counts as one yes or no, since its requests share connections. Cached responses need none."""
+    """Each trial counts as one yes or no, since its requests share connections. Cached responses need no connection."""
     claim = claims.connects("root", route, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
     assert float(claim.effect({"yours": asked(4)})) == 0

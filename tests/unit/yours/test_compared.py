@@ -1,4 +1,4 @@
-"""Differences between two versions: the ones that count, and how they are reported."""
+"""Differences between two versions: the ones that matter, and how they are reported."""
 
 from collections.abc import Sequence
 
@@ -59,7 +59,6 @@ def test_differences_between_containers_are_not_differences_between_versions() -
 
 
 def test_texts_are_shown_before_and_after() -> None:
-    """Unchanged texts are not shown."""
     found = one([{"status: 200": 3, "status: 404": 1}] * 5, [{"status: 502": 3, "status: 404": 1}] * 5)
     assert (found.before, found.after, found.differs) == ("200", "502", True)
 

@@ -10,7 +10,6 @@ from tuneproof.yours.routes import Route, probes_of, routes_of
 
 
 def connection(status: int, *head: str, error: str = "") -> Connection:
-    """Return a connection with a response."""
     answer = answered(status, head=head)
     return Connection(answers=(answer,), error=error, closed_by_server=bool(error), open_s=0.0)
 

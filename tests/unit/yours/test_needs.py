@@ -36,7 +36,7 @@ def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = (
         # Without this file, nginx does not start.
         ("server { ssl_password_file /etc/p; }", "", {"/etc/p": EMPTY}),
         ("server { location / { proxy_ssl_password_file q; } }", "", {"/etc/nginx/q": EMPTY}),
-        # Without this file, nginx answers each request with 500.
+        # Without this file, nginx answers each request with an error.
         ("location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; }", "", {"/etc/a.lua": EMPTY}),
     ],
 )
@@ -85,7 +85,6 @@ def test_missing_includes_are_created_empty(tmp_path: Path) -> None:
 
 
 def test_accounts_and_modules_of_the_main_context_are_found(tmp_path: Path) -> None:
-    """The directive daemon is found, too."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

@@ -212,7 +212,6 @@ def test_modules_that_the_lab_lacks_are_reported_once_before_anything_starts(
 def test_a_stream_is_tested_with_the_directive_that_would_deliver_it(
     tmp_path: Path, location: str, patched: str
 ) -> None:
-    """Nothing else is tested, and there is no patch if the configuration already delivers the stream."""
     files = http(f"server {{ listen 80; location /a/ {{\n{location}\n}}\nlocation /b {{ return 200; }} }}")
     scenario = propose(Wanted(configuration=str(written(tmp_path, files)), version="1.22", stream=True)).scenario
     names = ["a_delivers_events", "a_patch_delivers_events"]

@@ -60,7 +60,6 @@ def test_individual_addresses_are_reached_on_separate_ports(tmp_path: Path) -> N
 
 
 def test_a_place_can_be_selected(tmp_path: Path) -> None:
-    """A path or a host selects it; an unknown host is an error."""
     text = (
         f"server {{ listen 80; server_name a; location / {{ {PROXIES} }}\n"
         f"location ~ ^/[0-9]{{8}}$ {{ {PROXIES} }} }}\n"
@@ -130,7 +129,6 @@ def test_every_location_is_probed_with_and_without_tls(tmp_path: Path) -> None:
 
 
 def test_one_path_or_server_can_be_probed(tmp_path: Path) -> None:
-    """An unknown path or server is an error in one sentence."""
     text = (
         "server { server_name a; location /x { return 200; } }\nserver { server_name b; location /y { return 200; } }"
     )

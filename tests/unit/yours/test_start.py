@@ -25,7 +25,6 @@ NEEDS = Needs(
 
 
 def test_a_shell_can_parse_the_script() -> None:
-    """In the script, names are quoted, missing files are created, and nginx replaces the shell."""
     text = script(NEEDS, main="/etc/nginx/nginx.conf", served=("/srv/w w/index.php",), sockets=("/run/a.sock",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert text.splitlines()[-1] == "exec $nginx -c /etc/nginx/nginx.conf -g 'daemon off;'"

@@ -61,7 +61,6 @@ def test_foreign_text_stays_text(small: Results) -> None:
 
 
 def test_a_page_shows_the_level_that_the_plan_guarantees_for_the_interval(tmp_path: Path) -> None:
-    """The level is shown only if it was recorded."""
     known, older = a_cell("known", effect=replace(ratio(), plan_level=0.91796875)), a_cell("older")
     results = written(tmp_path, known, older)
     write_report(results, tmp_path)

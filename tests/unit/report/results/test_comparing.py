@@ -19,7 +19,6 @@ from tuneproof.report.terminal.comparison_text import render_comparison
 
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
 def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
-    """Without cells, the table of results is left out."""
     run = written(tmp_path, *cells)
     comparison = compare(run, run)
     assert (comparison.changed, comparison.only_old, comparison.only_new) == ((), (), ())

@@ -1,7 +1,7 @@
 """Results written by any earlier version still load, and everything that reads results accepts them.
 
-``tests/frozen_results`` has a file for each format in which docs/results.json and docs/own-nginx.json were written so
-far, cut to a few cells. A change to the format adds a file; existing files never change.
+``tests/frozen_results`` has a file of a few cells for each format that docs/results.json and docs/own-nginx.json had so
+far. A change to the format adds a file; existing files never change.
 """
 
 from dataclasses import replace

@@ -19,7 +19,7 @@ def shard(name: str, split: str = "ab") -> dict[str, Any]:
 
 
 def test_merged_shards_have_all_cells_in_the_given_order(tmp_path: Path) -> None:
-    """Nothing is decided again: every cell is the one that its run wrote."""
+    """Verdicts are not decided again."""
     one = written(tmp_path / "a", a_cell("one"), a_cell("two"), options=shard("1/2"))
     other = written(tmp_path / "b", unsupported("three"), options=shard("2/2"), started="2026-11-20T08:00:00Z")
     merged = merge([one, other])

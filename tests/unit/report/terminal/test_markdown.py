@@ -69,7 +69,6 @@ def test_the_line_about_a_machine_leaves_out_unknown_facts() -> None:
 
 @pytest.mark.parametrize(("shaper", "named"), [("native", "netem"), ("wire", "user-mode shaper")])
 def test_the_shaper_is_named_along_with_the_machine(shaper: str, named: str) -> None:
-    """The shaper is named once, and only if a link was shaped."""
     shaped = a_cell(links=({**LINK, "shaper": shaper},) * 2)
     assert machine_line({"kernel": "6.1"}, [a_cell(), shaped]) == f"kernel 6.1, {named}"
     assert machine_line({"kernel": "6.1"}, [a_cell()]) == "kernel 6.1"
