@@ -171,7 +171,7 @@ def test_a_stop_ends_epoll_wait_with_an_error_and_its_time_counts_as_stopped() -
 
 
 def test_an_unfinished_iteration_is_reported_with_the_call_that_it_sleeps_in() -> None:
-    """A worker that never returns must not look idle; once the iteration has ended, only its own line counts."""
+    """A worker that never returns must not look idle. An iteration that has ended has a separate line."""
     of = begun(now=Doing(state="D", call=OPENAT, on=0))
     off = mapped("off", _4711=[START_NS + 100_000_000, 2])
     (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), off)
@@ -196,7 +196,7 @@ def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> Non
 
 
 def test_a_worker_that_never_returns_is_reported_even_if_its_iteration_began_earlier() -> None:
-    """Its state at the end of two seconds in a row shows this; after one second, it may be about to wait."""
+    """The worker's state at the end of two seconds in a row shows this; after one second, it may be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)
     assert one.unfinished is None

@@ -50,7 +50,7 @@ def add_angie(proc: Proc) -> None:
 
 
 def test_the_only_nginx_need_not_be_named(proc: Proc) -> None:
-    """Its workers include one that is shutting down, but not the cache manager, which has no clients."""
+    """A worker that is shutting down is included, but not the cache manager, which has no clients."""
     assert proc.root
     assert find() == (Worker(pid=11, name="nginx"), Worker(pid=12, name="nginx"))
 

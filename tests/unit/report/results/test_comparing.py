@@ -29,7 +29,7 @@ def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple
     assert text.splitlines()[-1].startswith(f"No verdict changed: {len(cells)} results are in both runs")
 
 
-def test_of_many_results_in_only_one_run_twenty_are_listed(tmp_path: Path) -> None:
+def test_at_most_twenty_results_in_only_one_run_are_listed(tmp_path: Path) -> None:
     """A run of one claim may be compared with the results of all claims."""
     old = written(tmp_path / "old", a_cell("both"), *(a_cell(f"claim{number}") for number in range(23)))
     text = render_comparison(compare(old, written(tmp_path / "new", a_cell("both"))), width=None, color=False)
