@@ -116,7 +116,6 @@ def test_a_message_without_a_row_is_compared_with_few_wordings(monkeypatch: pyte
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_the_quick_check_before_a_comparison_rejects_no_truncated_message(row: Message) -> None:
-    """Messages are cut in the middle, and before their last character."""
     for words in row.words:
         whole = sample(words.text)
         for text in (whole[: len(whole) // 2], whole[:-1]):
@@ -130,7 +129,6 @@ def test_the_quick_check_before_a_comparison_rejects_no_truncated_message(row: M
 
 
 def test_a_debug_line_with_a_messages_words_has_no_row() -> None:
-    """At level alert, the same words have one."""
     words = 'http finalize non-active request: "/a?"'
     assert find_one(words, "debug") is None
     assert find_one(words, "alert") is not None

@@ -15,11 +15,9 @@ from tuneproof.lab.topology.program import Answered, Call
 
 
 class Adder(Protocol):
-    def add(self, numbers: tuple[int, ...]) -> int:
-        """Add numbers."""
+    def add(self, numbers: tuple[int, ...]) -> int: ...
 
-    def forget(self) -> None:
-        """Drop numbers."""
+    def forget(self) -> None: ...
 
 
 class DataError(Exception):
@@ -27,8 +25,6 @@ class DataError(Exception):
 
 
 class Program(Adder):
-    """A program that adds; it rejects some numbers with different kinds of errors."""
-
     def add(self, numbers: tuple[int, ...]) -> int:
         refused: dict[int, Exception] = {
             -1: CannotDoError("there is no -1 here"),
@@ -44,7 +40,7 @@ class Program(Adder):
         pass
 
     def secret(self) -> None:
-        """Do nothing: only methods of the protocol can be called."""
+        """This is not in the protocol, so it cannot be called."""
 
 
 FORGET = Call.of(Adder.forget)
@@ -110,7 +106,6 @@ def test_each_response_contains_its_duration_and_the_machines_cpu_shares(
 def test_an_error_gets_a_response_and_the_next_call_is_handled(
     number: int, error: str, program: Answers, capsys: pytest.CaptureFixture[str], *, is_traced: bool
 ) -> None:
-    """Unexpected errors are reported with their type, and with a traceback on standard error."""
     failed, done = answered(program, Call.of(Adder.add, (number,)).line(7), FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert "answer" not in failed

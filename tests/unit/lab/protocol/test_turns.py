@@ -22,7 +22,7 @@ def test_a_buckets_number_determines_its_largest_value(number: int, upper: int) 
 
 @pytest.mark.parametrize(("small", "p50", "p99"), [(0.49, 50, 50), (0.5, 1, 50), (0.98, 1, 50), (0.99, 1, 1)])
 def test_iterations_below_a_percentile_have_read_that_share_of_the_bytes(small: float, p50: int, p99: int) -> None:
-    """Iterations of one byte have read the share ``small`` of all bytes, and iterations of 50 bytes the rest."""
+    """Iterations of one byte have read the share ``small`` of all bytes; the others have read 50 bytes each."""
     bytes_read = 10_000
     of_one, of_fifty = round(small * bytes_read), round((1 - small) * bytes_read)
     worker = reading((0, 700, 0), (1, of_one, of_one), (50, of_fifty // 50, of_fifty))
@@ -58,7 +58,7 @@ def test_a_workers_figures_are_in_the_units_of_their_names() -> None:
 
 
 def test_the_share_off_the_cpu_is_within_0_and_1() -> None:
-    """The two clocks differ slightly. Without iterations, there is no share."""
+    """The two clocks may differ slightly."""
     worker = replace(reading((0, 1, 0)), wall_ns=1_000_000)
     assert replace(worker, cpu_ns=1_000_001).off_cpu_share == 0
     assert replace(worker, cpu_ns=0).off_cpu_share == 1

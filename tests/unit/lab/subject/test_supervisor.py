@@ -87,7 +87,7 @@ class Program:
         return answered
 
     def end(self) -> None:
-        """End the script by closing its input, as at the end of its container."""
+        """End the script by closing its input."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -141,7 +141,6 @@ def test_the_supervisor_does_not_wait_for_a_killed_master(supervisor: Supervisor
 
 
 def test_nginx_is_started_with_a_preloaded_library(supervisor: Supervisor, program: Program) -> None:
-    """The stand-in only reports the variable, so the library need not exist."""
     supervisor.start("fine", library="/missing/recorder.so")
     assert (program.state / "preloaded").read_text(encoding="ascii") == "/missing/recorder.so\n"
     supervisor.stop()
@@ -183,7 +182,7 @@ def test_a_stop_cleans_up_after_an_unfinished_binary_upgrade(supervisor: Supervi
 
 
 def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Program) -> None:
-    """The file is written in place, since nginx must keep its inode. Before nginx starts, the folder does not exist."""
+    """The file keeps its inode, since nginx may have it open. Before nginx starts, the folder does not exist."""
     with pytest.raises(LabError, match="page cannot be written"):
         supervisor.write("page", 10)
     (program.state / "changing").mkdir()

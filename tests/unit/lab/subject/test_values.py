@@ -72,7 +72,6 @@ def test_the_access_log_can_be_switched_off() -> None:
 
 
 def lines_of(config: SubjectConfig) -> list[str]:
-    """Return the lines of a configuration, without indentation and empty lines."""
     return [line.strip() for line in config.render().splitlines() if line.strip()]
 
 

@@ -19,8 +19,7 @@ STDOUT, STDERR = 1, 2
 
 
 class Adder(Protocol):
-    def add(self, numbers: tuple[int, ...]) -> int:
-        """Add numbers."""
+    def add(self, numbers: tuple[int, ...]) -> int: ...
 
 
 ASKED = Call.of(Adder.add, (1, 2))
@@ -101,7 +100,6 @@ def test_a_response_may_arrive_in_pieces_with_standard_error_in_between(talk: Ta
 
 
 def test_a_failed_call_is_an_error_with_the_programs_message(talk: Talk) -> None:
-    """The error names the container and the call. The next call is still possible."""
     talk.say({"number": 1, "error": "these are not numbers"}, {"number": 2, "answer": 3})
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
@@ -119,7 +117,6 @@ def test_a_response_of_another_type_is_an_error(talk: Talk) -> None:
 
 
 def test_the_end_of_a_program_is_an_error_with_its_status(talk: Talk) -> None:
-    """Its last output is shown, on both streams."""
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.print(b"no python3 in $PATH\n")
     talk.status = 3
@@ -131,7 +128,7 @@ def test_the_end_of_a_program_is_an_error_with_its_status(talk: Talk) -> None:
 
 
 def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slow calls and slow machines get more time. A late response does not count for the next call."""
+    """Slow calls and slow machines get more time. A late response is skipped."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     talk.channel.patience = 3.0
     with pytest.raises(LabError, match=r"adder did not answer within 0\.09 s"):

@@ -56,7 +56,7 @@ class StandIn:
         raise NotFound("no such container")
 
     def stats(self, _id: str, **_options: bool) -> Any:
-        # An engine's response is empty before there is any data.
+        # The engine's response is empty if the container ends meanwhile.
         raise requests.exceptions.JSONDecodeError("Expecting value", "", 0)
 
     def get_docker_client(self) -> Any:
@@ -113,7 +113,7 @@ def test_a_container_that_starts_on_all_cpus_is_limited_to_its_own_afterwards(*,
 
 
 def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second connection would receive responses for the first. Its time limits depend on the container's engine."""
+    """A second connection would receive responses for the first. Time limits depend on the engine."""
     channels: list[types.SimpleNamespace] = []
 
     def connect(_api: Any, container_id: str, *, name: str) -> types.SimpleNamespace:

@@ -62,7 +62,6 @@ def test_nothing_is_taken_again_if_everything_is_held(engines: Engines) -> None:
 
 @pytest.mark.parametrize("is_locked", [True, False], ids=["locked", "unlocked"])
 def test_after_a_restart_the_lease_and_the_lock_are_taken_again(engines: Engines, *, is_locked: bool) -> None:
-    """The run reports the longest time that it will wait."""
     if is_locked:
         with engines.holdings.locked(engines.reports.append):
             engines.restart(down_s=30)

@@ -23,8 +23,6 @@ SEVERAL = Engines(default=HERE, by_role={Role.CLIENT: FAR}, manager=HERE)
 
 
 class FakeContainer:
-    """A container that records its engine, its hosts, and the addresses that it has probed."""
-
     def __init__(self, spec: RoleSpec, *, engine: Engine, **_others: object) -> None:
         self.spec = spec
         self.engine = engine
@@ -47,8 +45,7 @@ class FakeContainer:
     def leave_network(self) -> None:
         LEFT.append(self.spec.name)
 
-    def remove(self) -> None:
-        """Remove the container."""
+    def remove(self) -> None: ...
 
 
 UNREACHABLE: list[bool] = []
@@ -56,7 +53,7 @@ LEFT: list[str] = []
 
 
 class FakeEngine:
-    """An engine that creates networks, and refuses to remove one with each of ``refusals``."""
+    """An engine that creates networks; each of ``refusals`` makes one removal fail."""
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
@@ -161,7 +158,6 @@ def test_a_labs_subjects_leave_the_network_last() -> None:
 
 
 def test_a_lab_without_places_uses_one_engine() -> None:
-    """On one engine, containers get no addresses and send no probes."""
     lab = started(None)
     assert not lab.is_placed
     assert {item.engine for item in lab.containers() if item.engine != Engine()} == set()
@@ -223,7 +219,7 @@ def test_an_overlay_network_that_stays_in_use_is_left_to_the_sessions_end(engine
 def test_an_earlier_error_does_not_wait_for_the_network_and_is_not_replaced(
     engine: FakeEngine, clock: FakeClock
 ) -> None:
-    """The earlier error names the cause; the session's end removes the network, too."""
+    """The earlier error names the cause, and the session's end removes the network."""
     engine.refusals = [IN_USE] * 1000
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
         raise LabError("nginx does not start")

@@ -64,7 +64,6 @@ def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> No
 def test_a_lab_that_cannot_be_removed_is_reported_once(
     slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next call of wait() raises the error, after the other labs have been removed."""
     monkeypatch.setattr(slow_labs, "fault", LabError("the network is still there"))
     remover = LabRemover(Session())
     for _ in range(8):

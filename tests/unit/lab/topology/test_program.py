@@ -35,7 +35,7 @@ FUNCTIONS = {
 
 
 def example(wanted: Any, *, full: bool) -> Any:
-    """Return a value of a type: full, or with only the required fields."""
+    """Return a value of a type; unless ``full``, collections are empty and optional values None."""
     origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in {types.UnionType, typing.Union}:
         (other,) = (part for part in parts if part is not type(None))
@@ -59,7 +59,6 @@ def example(wanted: Any, *, full: bool) -> Any:
 @pytest.mark.parametrize("full", [True, False], ids=["full", "empty"])
 @pytest.mark.parametrize(("program", "function"), FUNCTIONS.values(), ids=FUNCTIONS)
 def test_a_call_and_its_response_arrive_unchanged(program: type, function: Any, *, full: bool) -> None:
-    """Both are sent with all fields, and with only the required ones."""
     hints = typing.get_type_hints(function)
     answer = example(hints.pop("return"), full=full)
     given = {name: example(hint, full=full) for name, hint in hints.items()}
