@@ -62,7 +62,6 @@ def _levels(arm: str, block: int) -> float:
 
 
 def test_a_question_is_answered_with_its_own_measurements() -> None:
-    """Six blocks suffice for a thirtyfold effect; effects and trials are returned, too."""
     bench = _Bench(_levels)
     answer = bench.experiment(_ratio("stall", "loaded", "idle")).answer("stall")
     assert answer.verdict is Verdict.HOLDS
@@ -83,7 +82,6 @@ def test_each_block_runs_its_arms_in_the_seeds_order() -> None:
 
 
 def test_open_questions_share_blocks_and_decided_ones_release_their_arms() -> None:
-    """Two questions are decided after six blocks; only the arms of the third are measured from then on."""
     bench = _Bench(_levels)
     experiment = bench.experiment(
         _ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"), _ratio("edge", "edge", "idle")
@@ -100,7 +98,6 @@ def test_open_questions_share_blocks_and_decided_ones_release_their_arms() -> No
 
 
 def test_a_void_trial_voids_its_block_only_for_questions_about_its_arm() -> None:
-    """The question about the disturbed arm needs one more block; the other question does not wait for it."""
     bench = _Bench(_levels, void=lambda arm, block: ("CPU stolen",) if (arm, block) == ("even", 2) else ())
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"))
     none, stall = experiment.answer("none"), experiment.answer("stall")
@@ -138,8 +135,6 @@ def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) 
 
 
 def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> None:
-    """The error reaches the caller; another block, with its own number and order, replaces the failed one."""
-
     def level(arm: str, block: int) -> float:
         if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4):
             raise RuntimeError("the container died")
@@ -181,7 +176,7 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
 
 
 def test_progress_names_the_trial_and_the_open_questions() -> None:
-    """Progress is reported before each trial; a question with any decision is no longer open."""
+    """Progress is reported before each trial. A question that is not testable is no longer open, either."""
     bench = _Bench(_levels, void=lambda arm, _block: ("late",) if arm == "even" else ())
     experiment = bench.experiment(
         _ratio("stall", "loaded", "idle"), _ratio("void", "even", "idle"), _ratio("edge", "edge", "idle")

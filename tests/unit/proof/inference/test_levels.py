@@ -15,7 +15,7 @@ COARSE = [number / 20 for number in range(11)]  # shares of the distribution bet
 
 
 def covered(values: Sequence[float], chances: Sequence[float], *, threshold: float, form: Form) -> float:
-    """Return the chance that a plan (5, 9) covers the median of effects with these values and chances."""
+    """Return the chance that the interval of a plan (5, 9) covers the median, for effects with these values."""
     return sum(
         chance
         for chance, found in _ends(values, chances, threshold=threshold, form=form)
@@ -26,7 +26,7 @@ def covered(values: Sequence[float], chances: Sequence[float], *, threshold: flo
 def _ends(
     values: Sequence[float], chances: Sequence[float], *, threshold: float, form: Form
 ) -> Iterator[tuple[float, Assessment]]:
-    """Yield each possible end of an experiment with its chance; the order of outcomes does not count."""
+    """Yield each possible end of an experiment with its chance; the order of outcomes within a look does not matter."""
     for first in combinations_with_replacement(range(len(values)), 5):
         chance = _chance(first, chances)
         if found := _assessed([values[index] for index in first], threshold, form):
@@ -49,7 +49,7 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
 
 
 def test_the_median_is_covered_in_at_least_470_of_512_cases() -> None:
-    """In the worst case, no effect is between median and threshold: each early decision then misses the median."""
+    """In the worst case, no effect is between median and threshold: "holds" and "refuted" then miss the median."""
     by_share = {  # by the share of the distribution between the median and a threshold above it
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE

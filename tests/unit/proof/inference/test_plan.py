@@ -19,7 +19,6 @@ def error_by_sequences(plan: Side, chance: float) -> float:
 
 
 def test_a_quick_run_needs_five_of_five_or_eight_of_nine() -> None:
-    """The chance of an error is 1 in 32 at the first look, and 21 in 512 at both together."""
     plan = side(LOOKS["quick"])
     assert [(look.needed, look.units) for look in plan.looks] == [(5, 5), (8, 9)]
     assert plan.error == 21 / 512
@@ -48,7 +47,6 @@ def test_the_error_counts_all_sequences_and_is_at_most_the_declared_one(units: t
 @pytest.mark.parametrize("chance", [0.1, 0.25, 0.5, 0.75, 0.9])
 @pytest.mark.parametrize("units", [(5, 9), (5, 9, 15, 21), (12, 18, 24), (33, 60), (14, 28)], ids=str)
 def test_no_look_could_require_one_block_fewer(units: tuple[int, ...], chance: float) -> None:
-    """Each look needs the smallest number that the declared error allows after the looks before it."""
     plan = side(units, chance)
     assert plan.error <= ERROR_RATE
     for index, look in enumerate(plan.looks):

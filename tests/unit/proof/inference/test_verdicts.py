@@ -18,7 +18,7 @@ LOOKS = (5, 9)
 
 
 def decided(effects: Sequence[Effect], **changes: object) -> Assessment | None:
-    """Return the decision on ratios against 2, after 5 and 9 blocks."""
+    """Return the decision on ratios with the threshold 2 and looks after 5 and 9 blocks."""
     return assess(
         [Block(effect=effect) for effect in effects],
         **{"scale": Scale.RATIO, "threshold": 2.0, "looks": LOOKS, **changes},  # type: ignore[arg-type] # as assess
@@ -96,7 +96,6 @@ def test_measuring_stops_when_no_further_block_can_decide(form: Form) -> None:
 
 
 def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
-    """Its level is 15/16 from the smallest to the largest of five, and 96.1 % from the second to the eighth of nine."""
     five, nine = decided([5.0, 3, 9, 4, 7]), decided([5.0, 1, 9, 4, 7, 3, 6, 8, 10])
     assert five is not None
     assert nine is not None
@@ -112,7 +111,7 @@ def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
 def test_the_threshold_is_the_chance_in_a_test_of_independent_units(
     right: int, blocks: int, expected: str | None
 ) -> None:
-    """The binomial distribution requires 13 of 13, or 24 of 26, for more than three of four."""
+    """To show a share above 75 %, the binomial distribution requires 13 of 13 or 24 of 26."""
     tallies = [Tally.yes(when=number < right) for number in range(blocks)]
     found = decided(tallies, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
     assert (None if found is None else found.verdict) == expected
@@ -185,7 +184,6 @@ FORMS = st.sampled_from([Form.MORE, Form.SAME])
 @QUICK
 @given(AT_A_LOOK)
 def test_a_verdict_means_that_its_whole_interval_is_on_one_side_of_the_threshold(effects: list[float]) -> None:
-    """An inconclusive interval contains the threshold; the median is in every interval."""
     found = decided(effects)
     if found is None:
         assert len(effects) < LOOKS[-1]

@@ -56,7 +56,7 @@ def test_a_lost_engines_part_goes_to_one_that_waits() -> None:
 
 
 def test_an_engine_that_stepped_aside_takes_nothing_while_another_one_is_left() -> None:
-    """It waits. If all others are lost, it continues, since no other engine can do the rest."""
+    """If all others are lost, it continues, since no other engine can do the rest."""
     one, two, three = shards(3)
     pile = Pile([one, two, three], {"a", "b"})
     noisy, calm = pile.parts_for("a"), pile.parts_for("b")
@@ -72,7 +72,7 @@ def test_an_engine_that_stepped_aside_takes_nothing_while_another_one_is_left() 
 
 
 def seen(lost_pct: float) -> Cell:
-    """Return a cell; ``lost_pct`` is the median of the CPU time lost before its blocks."""
+    """Return a cell; ``lost_pct`` is the median share of CPU time lost before its blocks."""
     return a_cell(host_noise={"looks": 6, "lost_p50_pct": lost_pct, "lost_max_pct": 90.0, "waited_s": 0.0})
 
 
@@ -97,7 +97,7 @@ def test_an_engines_noise_is_the_median_of_its_cells() -> None:
 def test_an_engine_is_too_noisy_if_another_is_at_most_half_as_noisy(
     noise_pct: dict[str, float], calmer: str | None
 ) -> None:
-    """Its noise must also be high enough to cost blocks. If no other engine is known to be calmer, the engine stays."""
+    """Its noise must also be above 15 %."""
     assert calmer_than("a", noise_pct) == calmer
 
 

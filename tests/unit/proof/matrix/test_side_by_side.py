@@ -125,7 +125,7 @@ def test_an_error_in_one_claim_or_scenario_does_not_affect_others() -> None:
 
 
 def test_at_the_end_decisions_are_kept_running_trials_end_and_nothing_starts() -> None:
-    """A trial ends when its containers are removed, and the next one is not started."""
+    """The running trial ends when its containers are removed."""
     shown, began, removed = Shown(), threading.Event(), threading.Event()
     trials: list[str] = []
 

@@ -47,7 +47,6 @@ def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Key]
 
 
 def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
-    """The times of the shards add up to the time of the whole run."""
     plans = [*planned("a", "b"), *planned("a", scenario="t")]
     times = Times(by_cell={"s/a/nginx-1.22/bare": 1.0, "s/b/nginx-1.22/bare": 2.0, "t/a/nginx-1.22/bare": 4.0})
     document = matrix_document(plans, times, depth=QUICK, count=2)
@@ -115,7 +114,7 @@ def test_a_file_without_times_is_rejected(tmp_path: Path, document: object, mess
 
 
 def test_results_with_an_unknown_depth_are_rejected(tmp_path: Path) -> None:
-    """The maximum number of blocks at that depth is unknown, so times cannot be scaled to another one."""
+    """The maximum number of blocks at that depth is unknown, so times cannot be scaled to another depth."""
     with pytest.raises(BadInputError, match="the depth is none of quick, full"):
         read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
 

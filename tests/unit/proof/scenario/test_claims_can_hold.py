@@ -31,7 +31,6 @@ def effect_of(claim: Claim[Any], block: Block) -> Effect:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_claim_holds_with_its_effect_and_is_refuted_without_it(name: str) -> None:
-    """The observations decide, not the words of the claim; both sides of a margin are tried."""
     claim = claim_of(name)
     for verdict, blocks in zip((Verdict.HOLDS, Verdict.REFUTED), TABLE[name], strict=True):
         found = [effect_of(claim, block) for block in blocks]
@@ -87,7 +86,7 @@ WITHOUT_EFFECT = {
 
 @pytest.mark.parametrize(("name", "block", "reason"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT)
 def test_observations_without_an_effect_are_rejected(name: str, block: Sequence[Observation], reason: str) -> None:
-    """The effect raises ValueError or ZeroDivisionError; any number would be invented."""
+    """Any number would be invented."""
     claim = claim_of(name)
     with pytest.raises((ValueError, ZeroDivisionError), match=reason):
         effect_of(claim, block)

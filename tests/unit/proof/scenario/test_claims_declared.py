@@ -38,7 +38,7 @@ BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
 
 
 def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side]:
-    """Return the plans for holding and refuting a claim, with looks at these numbers of blocks or units."""
+    """Return the plans for holding and refuting a claim, with looks at these numbers of blocks."""
     _, scenario, name = key
     claim = CLAIMS[key]
     if claim.scale is Scale.SHARE and claim.form is Form.MORE:
@@ -51,7 +51,6 @@ def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side
 
 
 def test_every_scenario_is_covered() -> None:
-    """The catalogue does not contain any other scenario."""
     assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
 
 
@@ -64,7 +63,7 @@ def test_there_are_claims_of_all_forms_and_plans() -> None:
 
 @pytest.mark.parametrize("key", CLAIMS, ids="-".join)
 def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tuple[str, str, str]) -> None:
-    """All outcomes are added up; a look that cannot decide would waste its blocks."""
+    """A look that cannot decide would waste its blocks."""
     for plan in sides(key, CLAIMS[key].looks(LOOKS[key[0]])):
         assert 0 < plan.error <= ERROR_RATE
         assert all(look.needed <= look.units for look in plan.looks)
@@ -74,14 +73,13 @@ def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tu
 def test_a_claim_has_its_own_looks_only_if_the_first_one_of_a_quick_run_cannot_decide_it(
     key: tuple[str, str, str],
 ) -> None:
-    """This also shows that too few trials are noticed."""
     holds, _ = sides(key, LOOKS[QUICK])
     assert holds.looks[0].needed > holds.looks[0].units
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
 def test_a_controls_margin_is_half_as_wide_as_the_nearest_threshold_on_its_metric(scenario: Scenario[Any]) -> None:
-    """Half is meant on a logarithmic scale. The claim with the threshold nearest to 1, but not at 1, counts."""
+    """Half is meant on a logarithmic scale; the nearest threshold is the one nearest to 1, but not 1 itself."""
     for control in scenario.claims:
         if control.is_aa_control:
             decided = [

@@ -23,7 +23,7 @@ from tuneproof.proof.inference.plan import side
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
 def test_a_diagnosis_is_right_if_its_primary_cause_is_the_provoked_one(arm: str) -> None:
-    """A consequence may be named after the primary cause."""
+    """A consequence may follow the primary cause."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     right = [diagnosed(*causes), diagnosed(*causes, Cause.CLIENT_GONE)] if causes else [diagnosed()]
     assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)

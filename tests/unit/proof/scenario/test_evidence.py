@@ -119,7 +119,6 @@ def test_a_trials_files_are_kept_once_and_listed_by_every_cell_that_used_it(deci
 
 @pytest.mark.parametrize("name", ["samples.jsonl", "trials.jsonl"])
 def test_a_full_disk_while_writing_evidence_gives_one_message(name: str, decide: Deciding) -> None:
-    """Earlier decisions are kept."""
     decide(stalled)
     folders = {"samples.jsonl": decide.writer.evidence_folder("stall/stall/nginx-1.22/bare")}
     full = folders.get(name, decide.writer.folder) / name

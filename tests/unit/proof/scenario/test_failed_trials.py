@@ -118,7 +118,7 @@ def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatc
 
 @pytest.mark.parametrize("why", ["engine", "run"])
 def test_without_its_engine_or_after_the_end_of_the_run_a_claim_gets_no_result(decide: Deciding, why: str) -> None:
-    """The claim was not tested here and may be tested elsewhere; removing its containers is not a failure."""
+    """The claim was not tested here and may be tested elsewhere."""
     gone = EngineUnavailableError("gone")
     asked = claim("stall", "loaded")
     running = decide.measuring(failing(gone if why == "engine" else DIED, 1, 2), asked)

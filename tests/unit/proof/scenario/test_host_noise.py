@@ -10,7 +10,7 @@ from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 
 
 def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:
-    """Measure before some blocks; return the watch and its waits.
+    """Measure the noise before some blocks; return the watch and its waits.
 
     lost_pct: the share of a CPU's time that is lost at each look, in percent.
     """

@@ -42,7 +42,7 @@ def test_a_link_of_several_networks_is_measured_once() -> None:
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
     assert probed(lab) == {"client": 1, "backend": 1}
-    # One link is shaped at a time: on a fast link, the single packets that a slow link needs would look slow.
+    # One link is shaped at a time: otherwise, the single packets that a slow link needs would slow down a fast one.
     asked = {
         name: [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs[name].of("shape")] for name in LINKS
     }

@@ -47,7 +47,7 @@ def test_a_claim_with_a_clear_effect_holds_and_its_cell_is_complete(decide: Deci
     assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
     assert (cell.id, cell.lab) == ("stall/stall/nginx-1.22/bare", "stall/nginx-1.22/bare")
     assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
-    # The ratios of the blocks are 20 to 22: their median, the smallest and the largest.
+    # The ratios of the blocks are 20 to 22; the interval is from the smallest to the largest.
     assert effect_of(cell, "name", "unit", "value", "ci_low", "ci_high", "level", "plan_level") == (
         *("median lag, loaded ÷ idle", "ratio", 21, 20, 22),
         1 - 2 / 2**5,
@@ -86,7 +86,7 @@ def test_a_claim_of_equality_is_marked_in_its_cell(decide: Deciding) -> None:
 
 
 def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide: Deciding) -> None:
-    """Five of five does not mean 100 %: the claim's own looks apply, not those of the depth."""
+    """Five of five do not show a share above 90 %, so the claim has its own looks."""
     bench = FakeBench(stalled)
     sure: dict[str, Any] = {"effect": lambda _: Tally.yes(when=True), "scale": Scale.SHARE, "threshold": 0.9}
     early = decide(stalled, **sure)
@@ -95,7 +95,7 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
     assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
     low, level = effect_of(cell, "ci_low", "level")
-    # The limits are exact: this look's chance of an error is about 0.9**29, that of 29 successes if 0.9 are right.
+    # The limits are exact: this look's chance of an error is about 0.9**29, that of 29 successes at a share of 0.9.
     assert low == pytest.approx(0.9)
     assert 0.9 < level < 1 - 0.9**29
 

@@ -54,7 +54,7 @@ def test_a_claim_uses_its_own_looks_if_those_of_the_depth_come_too_soon(
         ("1.26", "1.29.7", False),
         ("1.9", "1.18", False),
         ("1.30", "", False),
-        # For 1.31, the lab's mainline release counts.
+        # 1.31 means the lab's mainline release.
         ("1.31", "1.31.3", True),
         ("1.31", "1.31.4", False),
     ],
@@ -64,7 +64,7 @@ def test_a_claim_has_expired_since_the_version_that_made_it_unnecessary(
     since: str,
     expired: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """Versions are compared part by part as numbers, not as text; a change does not apply to earlier versions."""
+    """Versions are compared part by part as numbers, not as text."""
     assert claim("stall", "a", expired_since=since).has_expired(version) is expired
     assert claim("stall", "a", since=since).is_ahead_of(version) is (bool(since) and not expired)
 

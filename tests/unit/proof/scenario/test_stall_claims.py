@@ -76,7 +76,6 @@ def test_the_scenario_uses_the_hosts_default_and_the_articles_remedy() -> None:
 
 
 def test_every_arm_is_used_and_compared_arms_run_the_same_load() -> None:
-    """The two arms of the A/A control have the same configuration."""
     stall = ReuseportStall(default_rmem=DEFAULT)
     arms = arms_of(stall)
     scenario = stall.scenario()

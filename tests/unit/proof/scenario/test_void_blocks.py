@@ -35,7 +35,7 @@ def second(trial: Trial) -> FakeBench:
     "noise", [{"late_ms": 50.0}, {"steal_pct": 60.0}, {"late_ms": 50.0, "steal_pct": 60.0}], ids=repr
 )
 def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding) -> None:
-    """Noise widens intervals, and may cost blocks; a rule against it would depend on the arms' effects."""
+    """Noise may require further blocks; a rule that discards noisy trials would depend on the arms' effects."""
     noisy = stall_record(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
     cell = decide(second(lambda: noisy))
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
