@@ -60,7 +60,6 @@ def test_filters_narrow_the_matrix_and_stay_in_the_address(page: Page, small: Re
 
 
 def test_rows_can_be_sorted_and_restored(page: Page, small: Results) -> None:
-    """Sorted by attention, the contradiction comes first."""
     page.goto(first_page(small))
     before = shown(page)
     page.select_option("[name=sort]", "attention")
@@ -114,7 +113,6 @@ def test_a_link_to_a_cell_shows_it(page: Page, small: Results) -> None:
 
 
 def test_the_matrix_can_be_navigated_with_the_keyboard(page: Page, small: Results) -> None:
-    """Arrow keys move between cells and skip gaps; Enter opens a cell, n the next one, and m returns to the matrix."""
     page.goto(first_page(small))
     table = matrix(small.cells)
     first, right = (entry.slug for entry in table.rows[0].entries)

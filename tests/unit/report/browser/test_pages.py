@@ -99,7 +99,6 @@ def test_printed_pages_have_light_colours_and_no_controls(page: Page, small: Res
 
 
 def test_pages_without_scripts_contain_all_information(browser: Browser, small: Results) -> None:
-    """These pages contain every verdict and the charts' data as tables, and hide controls that need a script."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(first_page(small))

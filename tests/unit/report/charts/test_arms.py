@@ -116,7 +116,7 @@ def grid(lags_ms: dict[str, float | None]) -> Cell:
 
 
 def test_two_doses_are_drawn_as_a_map_with_the_largest_first() -> None:
-    """A field's colour shows the figure's logarithm, and its text the figure. Amounts are sorted as numbers."""
+    """A field's colour shows the figure's logarithm, and its text shows the figure. Amounts are sorted as numbers."""
     chart = named("dose-map", grid({**LAGS_MS, "middle-slow": 1.0}), {})
     field = only(chart, type="heatmap")
     assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [None, 0.0], [math.log10(0.06), math.log10(0.1)]]

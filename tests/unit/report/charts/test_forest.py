@@ -10,10 +10,7 @@ from tuneproof.report.results.cells import Cell
 
 
 def test_every_block_and_the_estimate_are_drawn_at_their_figures() -> None:
-    """The dots are the effects in effects.json; estimate and interval are the cell's.
-
-    The label at the threshold shows on which side the claim holds. The table has the same figures as the plot.
-    """
+    """The dots are the effects in effects.json; estimate and interval are the cell's."""
     chart = named("forest", cell(), files(effects=[3.0, 5.0, 4.25]))
     assert only(chart, name="each round")["x"] == [3.0, 5.0, 4.25]
     assert only(chart, name="each round")["y"] == [0, 1, 2]
@@ -94,6 +91,5 @@ def test_effects_that_are_not_numbers_are_left_out_and_the_others_keep_their_blo
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])
 def test_without_effects_of_blocks_there_is_no_plot(text: str) -> None:
-    """A cell without an effect has no plot, either."""
     assert names(cell(), {"effects.json": text}) == []
     assert names(unsupported(), files(effects=[3.0])) == []

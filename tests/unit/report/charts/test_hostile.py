@@ -81,7 +81,6 @@ def test_figures_set_neither_background_nor_text_colour() -> None:
 
 
 def test_a_cells_figures_stay_small() -> None:
-    """The evidence contains a dozen arms with long names and thousands of samples each."""
     source = random.Random(7)  # noqa: S311 - not secret
 
     def lags() -> list[float]:
