@@ -101,7 +101,7 @@ def test_calls_are_counted_anywhere_and_bytes_only_inside_iterations(recorded: R
 
 
 def test_waiting_for_events_does_not_count_as_part_of_an_iteration(recorded: Recorded) -> None:
-    """A sleep inside an iteration is wall time, but not CPU time."""
+    """A sleep inside an iteration counts as wall time, but not as CPU time."""
     record, outside = recorded.lines("""
 first_ns = time.monotonic_ns()
 poller.poll(0)

@@ -78,7 +78,7 @@ def test_calls_are_numbered_lines_and_responses_have_their_type(talk: Talk) -> N
 @pytest.mark.parametrize(
     "before",
     [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": 99}, {"number": 7, "error": "late"}],
-    ids=["unrequested", "unrequested-error", "late-answer", "late-error"],
+    ids=["unrequested", "unrequested-error", "late-answer", "another-calls-error"],
 )
 def test_responses_to_other_calls_are_skipped(before: dict[str, object], talk: Talk) -> None:
     talk.say(before, {"number": 1, "answer": 3})

@@ -169,5 +169,4 @@ def test_a_timed_call_returns_its_duration_and_the_machines_cpu_shares() -> None
     ids=lambda value: value.function if isinstance(value, Call) else "",
 )
 def test_the_duration_of_a_call_comes_from_its_protocol_and_its_arguments(call: Call, lasts_s: float) -> None:
-    """It is 0 for a call that waits for nothing."""
     assert call.lasts_s == lasts_s
