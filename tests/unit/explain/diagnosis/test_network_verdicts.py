@@ -61,7 +61,6 @@ RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=Sock
 
 
 def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, **values: Any) -> ServiceSummary:
-    """Return a service in which server and client retransmitted this many of their segments."""
     return service(
         from_client=Side(data_segments=segments, retransmitted_segments=client, duplicate_acks=acks),
         from_server=Side(data_segments=segments, retransmitted_segments=server),
@@ -70,7 +69,6 @@ def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, 
 
 
 def resent(segments: int = 100, *, again: int = 10, **values: int) -> dict[str, Any]:
-    """Return the sides of a service in which the server retransmits."""
     return {
         "from_client": Side(data_segments=100, duplicate_acks=400),
         "from_server": Side(data_segments=segments, retransmitted_segments=again, **values),
@@ -92,7 +90,6 @@ MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "hal
 
 
 def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
-    """Return two readings; between them, a host accepted this many connections."""
     after = {f"TcpExt.{name}": number for name, number in counted.items()}
     return readings({"Tcp.PassiveOpens": 0}, {"Tcp.PassiveOpens": connections, **after})
 
@@ -111,7 +108,7 @@ CASES: Final[Rows] = {
     # Retransmissions and reported gaps show loss; a host's counters do so only if it serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # ss shows each connection's total of retransmissions without times: on its own, it does not prove loss.
+        # ss shows how often each connection retransmitted, but not when: this alone does not prove loss.
         row(
             "sockets that retransmitted",
             POSSIBLE,
@@ -120,7 +117,7 @@ CASES: Final[Rows] = {
         ),
         row("two sockets that retransmitted", NOT_SEEN, table(*[replace(RESENT, retransmits=(0, 10))] * 2)),
         row("other sockets that retransmitted", NOT_SEEN, table(listening(), *[replace(RESENT, local=ELSEWHERE)] * 20)),
-        # Loss explains a complaint if the share's lower limit is at least 1 %; less loss slows only long transfers.
+        # Loss explains a complaint if its lower confidence limit is at least 1 %; less loss slows only long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
             for share, verdict in (
@@ -138,11 +135,11 @@ CASES: Final[Rows] = {
             "for 1: reported few gaps (0)",
             service(**lossy(from_client=Side(packets=4000, data_segments=200))),
         ),
-        row("one duplicate ACK per four segments", FOUND, again(40, acks=10)),
+        row("one duplicate ACK per four resent segments", FOUND, again(40, acks=10)),
         row("fewer duplicate ACKs", POSSIBLE, again(40, acks=9)),
         row("ten segments", FOUND, again(10, segments=100, acks=100)),
         row("nine segments", NOT_SEEN, again(9, segments=100, acks=100)),
-        # Three retransmitted SYN/ACKs show a full accept queue, unless ten of the server's segments are lost, too.
+        # Three retransmitted SYN/ACKs show a full accept queue, unless the server also retransmits ten data segments.
         *(
             row(
                 f"{server} segments, {synacks} SYN/ACKs",
@@ -167,7 +164,7 @@ CASES: Final[Rows] = {
         ),
         row("one direction of handshakes", POSSIBLE, service(**repeated_syns(), synack_to_ack_s=None)),
         row("the other direction", POSSIBLE, service(**repeated_syns(), syn_to_synack_s=None)),
-        # Copies that arrive faster than any timer are the same packet.
+        # If half of the retransmissions arrive faster than any timer allows, the capture has packets twice.
         *(
             row(f"{copies} copies", verdict, service(**resent(suspected_copies=copies)))
             for copies, verdict in ((5, NOT_SEEN), (4, FOUND))
@@ -231,7 +228,7 @@ CASES: Final[Rows] = {
         row("a capture without loss", POSSIBLE, "against 2: no captured data of this", LOST, ALONE, service()),
         # In a container, Docker's resolver listens on a loopback address.
         row(
-            "an engine's resolver",
+            "Docker's resolver",
             FOUND,
             LOST,
             table(
@@ -276,8 +273,7 @@ CASES: Final[Rows] = {
         row("nine packets dropped", NOT_SEEN, softnet(0, 9)),
         row("long ago", NOT_SEEN, softnet(500), softnet(500)),
         row("backwards", NOT_SEEN, softnet(905), softnet(900)),
-        # Counts that differ by a factor of more than ten, as between a host's first minutes and its third month; in two
-        # files, they may be from different hosts.
+        # In two files, counts that differ by a factor of ten or more may be from different hosts.
         row("far apart in one file", FOUND, "for 1: This host itself dropped 190000 packets", FAR_APART),
         row("far apart in two files", NOT_SEEN, *((each,) for each in FAR_APART)),
         row(
@@ -311,7 +307,7 @@ CASES: Final[Rows] = {
             (FIVE,),
             (replace(NINE, source="nstat"),),
         ),
-        row("a restart in a loop", FOUND, "for 1: 4 packets met", RESTARTED),
+        row("a restart between readings", FOUND, "for 1: 4 packets met", RESTARTED),
         row("increments", FOUND, readings({OVERFLOWS: 12}, relative=True)),
         # Overflows explain a complaint only if there are at least three, and they affect 1 % of the connections.
         row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
@@ -337,12 +333,12 @@ CASES: Final[Rows] = {
         row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
         row("three SYNs again", POSSIBLE, service(**repeated_syns(3))),
         row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
-        # No TCP timer is as short as 9 ms.
+        # No SYN timer is as short as 9 ms.
         *(
             row(f"again in {again_s} s", verdict, service(**repeated_syns(syn_retransmission_delay_s=spread(again_s))))
             for again_s, verdict in ((0.009, NOT_SEEN), (0.011, POSSIBLE))
         ),
-        # A SYN timer is 1 s, then 2 s (RFC 6298), plus a round trip and jitter; nginx's cached time may hide a part.
+        # SYNs are sent again after about 1, 3 and 7 s (RFC 6298), since Linux 6.5 also after 2, 4 and 5 s.
         *(
             row(f"connects of {slow_s} s", verdict, log(connect_time_s=spread(0.001, slow_s)))
             for verdict, times_s in ((POSSIBLE, (0.96, 1.14, 2.05, 3.05, 5.05, 7.1)), (NOT_SEEN, (0.94, 1.16, 1.5)))
@@ -388,7 +384,7 @@ CASES: Final[Rows] = {
         ),
         row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
         row("half-open", POSSIBLE, "for 1: half-open (50 %)", "touched: 0.5", MANY_HALF_OPEN),
-        # If no SYN/ACK is retransmitted, the capture's filter left segments out.
+        # If no SYN/ACK is retransmitted and no handshake is complete, the capture's filter left out the ACKs.
         row("half-open by a filter", NOT_SEEN, service(half_open=100, handshakes={"half-open": 100})),
         row(
             "half-open alone",
@@ -424,7 +420,7 @@ CASES: Final[Rows] = {
             "for 1: 20 of 200 connections",
             service(unanswered=20, handshakes={"unanswered": 20}),
         ),
-        # If no SYN is retransmitted, the capture's filter left segments out.
+        # If no SYN is retransmitted and all are unanswered, the capture's filter left out the answers.
         row("a filter on SYNs", NOT_SEEN, service(unanswered=200, handshakes={"unanswered": 200})),
         row("all SYNs unanswered", POSSIBLE, service(unanswered=200, syn_retransmitted_flows=150)),
         row("504 without a connect time", POSSIBLE, "for 1: 3 connections to upstreams timed", log(connect_timeouts=3)),

@@ -68,7 +68,6 @@ UNSEEN_FIN: dict[str, Any] = {"served_gone_client_flows": 28}
 
 
 def screen(given: EvidenceSet) -> list[str]:
-    """Return the lines of the first screen, beginning with the headline."""
     diagnosis = diagnose(given)
     return [headline(diagnosis), *(f"{row.label}: {row.text}" for row in rows(diagnosis))]
 
@@ -115,11 +114,11 @@ def test_late_connects_and_one_more_sign_show_a_stall(changes: dict[str, Sequenc
     ids=["no-late-connect", "late-in-capture", "starved", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
 def test_a_stall_is_only_possible_if_its_signs_may_have_another_reason(changes: dict[str, Sequence[Any]]) -> None:
-    """Clients that abort may explain two signs; so may a lack of CPU. A distant backend may explain the third."""
+    """Clients that abort may explain two of the signs, a distant backend the third, and a lack of CPU all of them."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
 
-def test_a_stall_is_found_beside_loss_that_is_only_possible() -> None:
+def test_a_stall_is_found_although_loss_is_possible() -> None:
     front = lossy(0.008, requests=200)
     diagnosis = diagnose(both_legs(front, request_s=spread(0.05, 0.4)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
@@ -178,7 +177,7 @@ def test_a_service_with_only_failed_attempts_is_kept_if_it_may_be_nginx_or_an_up
 
 
 def test_a_tls_service_is_kept_instead_of_a_busier_database() -> None:
-    """TLS hides its requests. Of two services without any data, the busier one is kept."""
+    """TLS hides requests. Of two services without any data, the busier one is kept."""
     secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
@@ -334,7 +333,7 @@ def test_a_machine_with_free_cpus_is_no_symptom(cpu: MachineCpu) -> None:
 
 
 def test_a_full_disk_is_reported_only_if_nginx_logged_one() -> None:
-    """Other disks may be full as well, such as those for backups."""
+    """The full disk may be one that nginx does not use, such as one for backups."""
     full = FullDisks(mounts=("/var",), are_inodes=False)
     no_space = '2026/11/26 10:00:01 [crit] 7#7: *1 pwrite() "/var/a" failed (28: No space left on device), client: ::1'
     logged, unlogged = (

@@ -10,7 +10,6 @@ from tuneproof.messages.rows import messages
 
 @pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
 def test_the_texts_of_a_row_are_replaced_by_those_for_stream(name: str) -> None:
-    """The row's id, name and wordings stay the same."""
     row = messages()[name]
     adapted = applied(row, "", only_streams=True)
     assert (adapted.id, adapted.name, adapted.words) == (row.id, row.name, row.words)

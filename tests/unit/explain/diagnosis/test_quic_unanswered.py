@@ -35,7 +35,7 @@ def test_icmp_errors_and_silence_after_a_retry_are_reported() -> None:
     assert diagnosis.found[0].touched == 0.6
 
 
-def test_three_unanswered_attempts_beside_many_tcp_connections_are_rare() -> None:
+def test_three_unanswered_attempts_among_many_tcp_connections_are_rare() -> None:
     diagnosis = diagnosed(quic(connections=3, unanswered=3, **SILENT), tcp=1000)
     assert causes(diagnosis) == []
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.RARE

@@ -58,10 +58,7 @@ SLOW: Final = spread(0.2, 0.8)
 
 
 def slow_log(*workers: WorkerSummary, **values: Any) -> LogSummary:
-    """Return the log of a slow backend, with these workers.
-
-    Workers with only connect times of 0.000 may have reused connections.
-    """
+    """Return the log of a slow backend with these workers; connect times of 0.000 may be reused connections."""
     times = [(each.worker_pid, each.connect_time_s) for each in workers]
     new = tuple(connects(pid, spread(each.maximum, count=40)) for pid, each in times if each and each.maximum)
     made = {"path_times": paths(SLOW, SLOW, spread(0.01)), "server_connects": new, **values}
@@ -91,7 +88,7 @@ def closed_at(second: int) -> CaptureSummary:
 
 
 CASES: Final[Rows] = {
-    # A capture of both legs shows a slow backend; a log alone shows it if its workers are not late.
+    # A capture of the backend's leg shows that it is slow; a log shows it only if its workers are not late.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # If nginx's own time exceeds a fifth of the backend's, both may be causes.
@@ -154,7 +151,7 @@ CASES: Final[Rows] = {
         row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
         row("three paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, SLOW, FAST))),
         row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
-        # Fast connects to one backend say nothing about another one, which may be distant.
+        # Fast connects to one backend do not show that another one is near.
         row(
             "another server's connects",
             POSSIBLE,
@@ -298,8 +295,7 @@ CASES: Final[Rows] = {
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),
         row("nothing", NOT_SEEN),
     ],
-    # A backend that also closes new connections has another problem; the error log does not
-    # show whether a connection was new.
+    # A backend that closes as many new connections has another problem; the error log does not show which were new.
     kept_connection_closed: [
         row("keepalive connections", FOUND, legs(back=closed_in_request(20))),
         row("three of 1000", RARE, legs(back={**closed_in_request(3), "requests": 1000})),

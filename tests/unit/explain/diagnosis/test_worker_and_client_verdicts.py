@@ -66,7 +66,7 @@ UNREAD: Final = established(recv_queue=517)
 LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
 
 CASES: Final[Rows] = {
-    # Requests that nginx holds show a stall, and so do connects that are late only in its log, unless it is starved.
+    # Held requests and responses show a stall, unless nginx lacks a CPU; so do connects that are late only in its log.
     event_loop_stall.assess: [
         row(
             "a request is held",
@@ -136,7 +136,7 @@ CASES: Final[Rows] = {
             pidstat("%CPU", 98.0, 100.0),
         ),
         row("a worker that waits for events", NOT_SEEN, pidstat("%CPU", 100.0, 80.0)),
-        # After a stall, a worker continues with several requests at once, while other workers were not late.
+        # After a stall, a worker continues with several requests at once; other workers were not late.
         row(
             "a worker stalled",
             FOUND,
@@ -195,7 +195,7 @@ CASES: Final[Rows] = {
             log(server_connects=(connects(11, spread(0.001), "near"), connects(12, spread(0.08), "far"))),
         ),
         row(
-            "a far server beside a near one",
+            "a far and a near server",
             NOT_SEEN,
             log(
                 connect_time_s=spread(0.001, 0.08),
@@ -442,7 +442,7 @@ def test_another_finding_is_a_reason_against_impatient_clients() -> None:
     ],
     ids=["6200 segments", "60 segments", "a capture with gaps", "loss in the capture"],
 )
-def test_loss_by_counters_does_not_count_if_a_capture_shows_none(front: dict[str, Any], verdict: CauseVerdict) -> None:
+def test_loss_by_counters_does_not_matter_if_a_capture_shows_none(front: dict[str, Any], verdict: CauseVerdict) -> None:
     """The host's counters include other programs; a capture shows the clients that left."""
     left = legs(front={"client_left_before_response": 40, **front})
     given = seen(log(**LEFT), left, grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50))
