@@ -140,8 +140,8 @@ def test_a_summary_shows_the_stall_in_the_article() -> None:
 def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
     """If a file's size is unknown, the size of at least half of its URI's responses is complete; queries are ignored.
 
-    A page of changing size never counts as short, nor does a size that occurs again, like that of a compressed body.
-    If most responses were cut short, as in the article, none looks short.
+    A size that occurs again may be that of a compressed body, and a page without a usual size may be generated. If
+    most responses were cut short, as in the article, none looks short.
     """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
     sizes += [("/c", size) for size in ("100", "100", "30", "30")]
@@ -201,7 +201,6 @@ def test_workers_are_summarised_separately_up_to_a_limit() -> None:
 
 
 def test_a_retried_request_has_each_servers_connect_time_and_the_last_servers_processing_time() -> None:
-    """Each server's connect time counts; the processing time is that of the server that answered."""
     result = summary([a_line(rt="0.400", uct="0.100, 0.200", uht="-, 0.250", urt="0.100, 0.260")])
     assert result.retried_requests == 1
     assert result.connect_time_s == distribution([0.1, 0.2])
@@ -262,7 +261,7 @@ def test_the_size_of_a_response_may_include_its_headers() -> None:
         ("504", "0.001", "-", "60.001", [60.0], 0),
         ("499", "0.001", "-", "5.001", [5.0], 0),
         ("504", "-", "-", "60.000", [], 1),
-        # The client left before the connection was open; the reason is unknown.
+        # The client left before the connection was open, so nothing timed out.
         ("499", "-", "-", "5.000", [], 0),
         ("200", "0.001", "0.002", "60.000", [], 0),
         # nginx did not give up: the backend refused, or closed the connection.
@@ -368,7 +367,6 @@ def test_percentiles_of_a_sample_are_approximate_and_other_figures_exact(count: 
 
 
 def test_figures_are_few_and_show_unknown_values() -> None:
-    """There are at most 25 figures; for an empty log, times are None and counts 0."""
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
     shown = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
     assert len(shown) <= 25

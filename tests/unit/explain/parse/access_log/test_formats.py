@@ -1,4 +1,4 @@
-"""A compiled log_format reads any line that nginx writes in it, and rejects others with their position."""
+"""A compiled log_format reads lines that nginx writes in it, and rejects others with the position of the fault."""
 
 import json
 import time
@@ -117,7 +117,7 @@ def test_a_format_may_define_its_escaping() -> None:
         ("$status $status", "404 404", "status", 404),
         ("$status $msec", "404 1685521669.125", "time_s", 1_685_521_669.125),
         ("$status $msec", "404 1685521669.125", "time", datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)),
-        # Milliseconds have the time zone of the other time.
+        # $msec has no time zone, so that of the other time is used.
         ("$time_iso8601 $msec", "2023-05-31T10:27:49+02:00 1685521669.125", "time", IN_BERLIN),
         (LISTS, "0.001, 0.002, 7", "upstream_connect_time_s", (0.001,)),
         (LISTS, "0.001, 0.002, 7", "upstream_response_time_s", (0.002,)),
@@ -182,7 +182,6 @@ def test_ingress_nginx_is_read_with_its_retries() -> None:
 
 
 def test_known_formats_are_distinct() -> None:
-    """Each of these lines fits only its own format."""
     common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
     times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
     article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'

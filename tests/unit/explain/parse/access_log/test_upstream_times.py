@@ -49,7 +49,7 @@ def test_the_backends_own_time_is_reported_by_path() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        # A backend waits for a body that nginx does not buffer; a WebSocket has no response.
+        # A backend waits for a body that nginx does not buffer; a 101 begins a WebSocket session.
         record("POST /a HTTP/1.1"),
         record(""),
         record(status=101),

@@ -25,7 +25,6 @@ def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:
 
 
 def test_percentiles_are_within_half_a_percent_of_the_exact_ones() -> None:
-    """Count, mean, minimum and maximum are exact; merged parts equal the whole."""
     chance = random.Random(1)  # noqa: S311  # a fixed sample
     values_s = [chance.lognormvariate(-6, 2) for _ in range(20_000)]
     exact = distribution(round(value_s * 1e9) / 1e9 for value_s in values_s)
@@ -78,7 +77,6 @@ def test_flows_are_added_up_by_service() -> None:
 
 
 def test_the_share_of_retransmissions_refers_to_segments_with_data() -> None:
-    """Both directions count; without data, there is no share."""
     lossy_flow = flow(
         from_client=Side(packets=900, data_segments=10, retransmitted_segments=1),
         from_server=Side(packets=90, data_segments=30, retransmitted_segments=1),
@@ -110,7 +108,6 @@ def test_only_the_64_busiest_services_are_kept() -> None:
 
 
 def test_figures_are_few_and_in_order() -> None:
-    """Missing times are left out; even a capture with many problems has few figures."""
     assert figures(CaptureSummary()) == (
         Figure(key="tcp_segments", name="TCP segments", value=0),
         Figure(key="connections", name="connections", value=0),
@@ -149,7 +146,7 @@ PAYLOADS = st.sampled_from([b"", b"", b"x", get(), ok(), ok(length=9), b"HTTP/1.
 
 @st.composite
 def any_segments(draw: st.DrawFn) -> list[Segment]:
-    """Draw segments from few ends, with close numbers, so that any combination may occur."""
+    """Draw segments between few ends, often with close numbers, so that they interact."""
     drawn = draw(
         st.lists(
             st.tuples(
@@ -194,7 +191,6 @@ def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int
 def test_only_repeated_segments_are_retransmissions_for_any_initial_sequence_number(
     start: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    """The stream may be divided into any segments."""
     talk = Conversation(seqs=(start, 5))
     for size in cuts:
         talk.send(CLIENT, bytes(size))
