@@ -35,7 +35,7 @@ def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
 
     The stop delays a connection, two more requests are read at its end, and worker 11 connects three times during it.
 
-    ``changes``: fields of the delayed request ("late"), of the two after the stop ("beside") and of worker 11's ("other").
+    ``changes``: fields of the delayed request ("late"), of the two after it ("beside") and of worker 11's ("other").
     """
     for number in numbers:
         at_ms = 1000 * number

@@ -121,7 +121,7 @@ def test_a_tunnel_without_a_segment_is_counted_by_its_content() -> None:
 @pytest.mark.parametrize("linktype", [0, 108])
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_a_segment_is_found_behind_an_address_family(linktype: int, order: Any) -> None:
-    """The byte order is the capturing machine's, and so is the number for IPv6."""
+    """The number for IPv6 depends on the capturing machine, as does the byte order with link type 0."""
     found = [packet((2).to_bytes(4, order) + bytes(IP4 / TCP_HELLO), linktype=linktype)]
     found += [
         packet(family.to_bytes(4, order) + bytes(IP6 / TCP_HELLO), linktype=linktype) for family in (10, 24, 28, 30)
@@ -138,7 +138,7 @@ def test_a_segment_is_found_behind_an_address_family(linktype: int, order: Any) 
         pytest.param(IP6 / IPv6ExtHdrDestOpt(), HELLO_6, id="destination options"),
         pytest.param(IP6 / IPv6ExtHdrFragment(offset=0, m=1), HELLO_6, id="first fragment"),
         pytest.param(IP6 / IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), HELLO_6, id="several"),
-        # The length of this header is in another unit from those of the other extension headers (RFC 4302).
+        # Unlike other extension headers, this one counts its length in units of 4 bytes (RFC 4302).
         pytest.param(IP6_AUTHENTICATED, HELLO_6, id="authentication"),
     ],
 )

@@ -44,7 +44,6 @@ def anomalies(side: Side) -> dict[str, float]:
 
 
 def test_a_healthy_flow_has_times_and_nothing_repeated() -> None:
-    """The handshake's times and the data in both directions are reported as they were."""
     talk = opened()
     talk.send(CLIENT, DATA)
     talk.send(SERVER, DATA)
@@ -91,7 +90,7 @@ LOST = (server(DATA, captured=False), server(DATA))
             {"retransmitted_segments": 1},
             id="asked for",
         ),
-        # A gap of two segments is filled by two; a third copy is a retransmission.
+        # The halves of a gap arrive in reverse order; the first half, sent once more, is a retransmission.
         pytest.param(
             (
                 server(DATA * 2, captured=False),
@@ -185,7 +184,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             (OPEN, server(flags=SYN | ACK, seq=500_000, after_s=1.0)),
             {"handshake": "complete", "synack_retransmissions": pytest.approx((1.002,))},
         ),
-        # No answer, an answer without an acknowledgement, and a refusal are three different things.
+        # No answer, a SYN/ACK that is not acknowledged, and a refusal are distinguished.
         ((client(flags=SYN),), {"handshake": "unanswered", "handshake_s": None}),
         ((client(flags=SYN), server(flags=SYN | ACK)), {"handshake": "half-open", "handshake_s": None}),
         ((client(flags=SYN), server(flags=RST | ACK)), {"handshake": "refused", "handshake_s": None}),
@@ -197,7 +196,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             ),
             {"handshake": "complete", "client.port": 40000, "syn_retransmissions": ()},
         ),
-        # This is a challenge (RFC 5961, 4): the old connection answers, and the client resets it and repeats its SYN.
+        # This is a challenge ACK (RFC 5961, 4): the old connection answers, and the client resets it and repeats its SYN.
         (
             (
                 *(client(flags=SYN, seq=999), server(seq=77), client(flags=RST)),
@@ -219,7 +218,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
         ((server(DATA), client(), server(DATA)), {"handshake": "not seen", "client.port": 40000, "anomalies": NONE}),
         # A probe for a closed window is not data.
         ((OPEN, client(window=0), server(b"x", seq=500_001)), {"from_server.data_segments": 0}),
-        # Wireshark calls a copy within 1 ms a retransmission; here it is marked, too.
+        # Like Wireshark, this counts a copy within 1 ms as a retransmission, but also as a suspected copy.
         (
             (OPEN, server(DATA), lambda talk: talk.segments.append(talk.segments[-1])),
             {"from_server.retransmitted_segments": 1, "from_server.suspected_copies": 1},

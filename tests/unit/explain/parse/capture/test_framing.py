@@ -74,7 +74,7 @@ def test_a_capture_is_read(content: bytes, packets: list[Packet], snapped: int, 
     ("numbers", "sorted_numbers"),
     [
         ((0, 2, 1, 3), (0, 1, 2, 3)),
-        # A clock that was set back by a second, and packets without a time.
+        # A clock that was set back by a second does not change the order.
         ((1_000_000, 0, 1), (1_000_000, 0, 1)),
         ((*range(0, 500, 2), 497, *range(500, 800)), (*range(0, 498, 2), 497, 498, *range(500, 800))),
         ((), ()),
@@ -196,7 +196,7 @@ BIG_ENDIAN = section(order=">") + interface(order=">") + enhanced(b"second", tic
 def test_packets_are_read_with_the_link_and_clock_of_their_interface(
     blocks: bytes, packets: list[Packet], snapped: int
 ) -> None:
-    """Each section has its own interfaces and byte order; a simple packet is cut to the first interface's length."""
+    """Each section has its own interfaces and byte order; a simple packet is cut to the first interface's snap length."""
     reader = PacketReader(BytesIO(section() + blocks))
     assert list(reader) == packets
     assert (reader.snapped_packets, reader.truncated) == (snapped, None)

@@ -22,7 +22,7 @@ def exchange(talk: Conversation, request_s: float, response_s: float) -> list[Se
 
 
 def held(segments: list[Segment]) -> Any:
-    """Return a matcher's findings in these segments, sorted by time; its type is Any because fields may be None."""
+    """Return what a matcher finds in these segments; the type is Any because fields may be None."""
     matcher = HeldMatcher()
     assert list(flows(sorted(segments), observer=matcher))
     return matcher.held()
@@ -65,7 +65,6 @@ def test_requests_held_at_the_same_time_count_once_even_if_released_separately()
 
 
 def test_equal_simultaneous_requests_have_the_right_mean() -> None:
-    """Each of the ten requests has its own leg."""
     segments = [segment for number in range(10) for segment in proxied(number)]
     found = held(segments)
     assert found.matched == 10
@@ -91,7 +90,6 @@ def test_a_request_that_nginx_answers_itself_is_unmatched() -> None:
 
 
 def test_an_earlier_request_to_the_backend_does_not_match() -> None:
-    """An earlier request cannot be the second leg of a later one."""
     inside, outside = front(), back()
     inside.send(inside.client, get("/first"))
     inside.send(inside.server, ok())

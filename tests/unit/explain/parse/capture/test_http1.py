@@ -65,7 +65,7 @@ def test_a_long_request_is_kept_in_part() -> None:
     ],
 )
 def test_responses_report_status_and_size(payload: bytes, to_head: bool, expected: Response | None) -> None:  # noqa: FBT001
-    """Interim responses are skipped; unknown values are None."""
+    """Interim responses other than 101 are skipped; unknown values are None."""
     assert response(payload, to_head=to_head) == expected
 
 
@@ -127,7 +127,7 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        # A side leaves with FIN or RST, so the request has no response.
+        # The client leaves with FIN or RST before any response.
         ((CLIENT_GOES,), {"left before"}),
         ((client(flags=RST),), {"left before"}),
         # Content-Length shows that the response was cut short; the same response in full does not count.

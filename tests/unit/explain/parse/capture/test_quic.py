@@ -147,7 +147,7 @@ def test_other_datagrams_are_not_connections(payload: bytes) -> None:
 
 @pytest.mark.parametrize("answers", [True, False], ids=["answer", "the client's next packet"])
 def test_a_packet_truncated_inside_its_header_may_be_an_answer_or_follow_one(answers: bool) -> None:  # noqa: FBT001
-    """The 18 captured bytes hold a header with the client's empty ID, but none with the server's ID of 20 bytes."""
+    """A snap length of 18 bytes cuts headers with the server's ID of 20 bytes, but not the client's first header."""
     talk = QuicTalk()
     talk.begins(*PTOS, source_id=b"")
     if answers:
