@@ -35,7 +35,6 @@ def refused_connections() -> Iterator[Packet]:
 def test_a_captures_name_and_compression_do_not_matter(
     write: Callable[[Iterable[Packet]], bytes], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """The 40 refused connections are reported and found to be the cause."""
     explanation = explained(tmp_path, {"access.log": pack(write(refused_connections()))})
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)

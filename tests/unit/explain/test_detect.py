@@ -18,7 +18,6 @@ def kind_of(text: str) -> Kind | None:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
 def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
-    """CRLF line endings and a date before a reading do not matter."""
     assert kind_of(SAMPLES[kind]) == kind
     if kind is not Kind.CAPTURE:
         assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
@@ -82,5 +81,4 @@ def test_other_texts_have_no_kind(text: str) -> None:
     "line", [" PID %usr", "\n ", "include \n", "Running test @", "Tcp: A", "1 ", "location ", '{"', "0 0 a:"]
 )
 def test_detection_takes_linear_time(line: str) -> None:
-    """Text that almost matches a pattern must not take quadratic time."""
     assert_grows_with_its_size(lambda size: kind_of((line * size)[:size]), size=16_384)

@@ -178,7 +178,7 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("quote", ["", "> "])
 def test_a_mail_wraps_a_message_at_blanks(quote: str) -> None:
-    """A terminal would wrap it anywhere; here, both ways of joining the lines lead to the same row."""
+    """Terminals wrap anywhere, so lines are joined with and without a space; here, both match the same row."""
     full = (
         '2026/11/26 09:00:01 [crit] 7#7: *9 open()\n"/srv/1" failed (28: No space left on\ndevice), client:\n10.0.0.9, '
         'server: a,\nrequest: "GET /a HTTP/1.1"'

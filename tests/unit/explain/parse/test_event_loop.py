@@ -139,7 +139,7 @@ def test_every_sufficient_reason_for_a_long_iteration_is_returned(
 
 
 def test_the_time_of_long_iterations_is_described_by_call() -> None:
-    """The largest part comes first; iterations with timed calls represent all."""
+    """The largest part comes first; if calls were timed in some iterations, the others do not count."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.spent(busy.long) == (
         "60 % in readv 8 MiB each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on "
@@ -151,7 +151,6 @@ def test_the_time_of_long_iterations_is_described_by_call() -> None:
 
 
 def test_an_iteration_is_described_in_words() -> None:
-    """The sentence contains the duration, the reason, the longest call and the number of bytes."""
     assert describe(STALL) == (
         "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "
         "wrote 6 MiB; 4 events"

@@ -196,7 +196,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             ),
             {"handshake": "complete", "client.port": 40000, "syn_retransmissions": ()},
         ),
-        # This is a challenge ACK (RFC 5961, 4): the old connection answers, and the client resets it and repeats its SYN.
+        # A challenge ACK (RFC 5961, 4): the old connection answers, and the client resets it and repeats its SYN.
         (
             (
                 *(client(flags=SYN, seq=999), server(seq=77), client(flags=RST)),

@@ -196,7 +196,7 @@ BIG_ENDIAN = section(order=">") + interface(order=">") + enhanced(b"second", tic
 def test_packets_are_read_with_the_link_and_clock_of_their_interface(
     blocks: bytes, packets: list[Packet], snapped: int
 ) -> None:
-    """Each section has its own interfaces and byte order; a simple packet is cut to the first interface's snap length."""
+    """Each section has its own interfaces and byte order; a simple packet is cut to interface 0's snap length."""
     reader = PacketReader(BytesIO(section() + blocks))
     assert list(reader) == packets
     assert (reader.snapped_packets, reader.truncated) == (snapped, None)

@@ -30,7 +30,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
     "at half of 32 bits": ({SEGMENTS: 2**31}, {SEGMENTS: 0}, {}, {SEGMENTS: 0}, (SEGMENTS,), ()),
     "just below half of 32 bits": ({SEGMENTS: 2**31 - 1}, {SEGMENTS: 0}, {}, {SEGMENTS: 0}, (SEGMENTS,), ()),
     "beyond 32 bits": ({SEGMENTS: 2**32}, {SEGMENTS: 0}, {}, {SEGMENTS: 0}, (SEGMENTS,), ()),
-    "an apparent wrap beside a reset": (
+    "an apparent wrap with a reset": (
         *({SEGMENTS: 2**32 - 10, DROPS: 9}, {SEGMENTS: 5, DROPS: 1}, {}),
         *({SEGMENTS: 5, DROPS: 1}, (SEGMENTS, DROPS), ()),
     ),

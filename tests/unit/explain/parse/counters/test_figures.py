@@ -46,7 +46,6 @@ def test_a_restart_between_two_snapshots_is_reported_first() -> None:
 
 
 def test_the_share_of_retransmissions_may_be_unknown() -> None:
-    """An unknown share is None, not zero."""
     for values in ({"Tcp.RetransSegs": 3, "Tcp.OutSegs": 0}, {"Tcp.OutSegs": 9}, {"Tcp.RetransSegs": 3}):
         assert retransmitted_percent(values) is None
 

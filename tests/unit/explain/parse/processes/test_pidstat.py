@@ -111,7 +111,7 @@ def test_figures_show_the_busiest_process_first_and_leave_averages_out() -> None
 
 
 def test_averages_are_used_if_there_are_no_other_samples() -> None:
-    """A grep may have kept only averages. Memory is in bytes; long commands are shortened for people, not programs."""
+    """A grep may have kept only averages. Memory is in bytes; long commands are shortened in figures' names only."""
     command = f"nginx: master process /usr/sbin/nginx -c {'x' * 40}"
     average = f"Average:  33  2093  100  512  {command}\n"
     cpu, memory = (each for each in figures(report(f"Average: UID PID %CPU RSS Command\n{average}")) if each.of)

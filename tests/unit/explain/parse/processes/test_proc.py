@@ -30,7 +30,7 @@ def test_a_kernel_thread_has_no_memory() -> None:
 
 
 def test_several_processes_are_split_at_their_names() -> None:
-    """A date between processes belongs to the next one, and a date at the end to the last."""
+    """Other lines belong to the process after them; at the end, they belong to the last one."""
     first, second = status.snapshots(f"{STATUS}Thu Nov 20\n{KERNEL_THREAD}end\n")
     assert (first.name, second.name) == ("nginx", "ksoftirqd/0")
     assert (first.labels, second.labels) == ((), ("Thu Nov 20", "end"))
@@ -44,7 +44,7 @@ def test_status_may_lack_lines() -> None:
 
 
 def test_schedstat_is_read_in_seconds() -> None:
-    """The kernel counts nanoseconds; the share of waiting refers to the time in which the process was ready, if any."""
+    """The kernel counts nanoseconds; waiting is a share of the running and waiting time, if there is any."""
     (time,) = schedstat.snapshots(SCHEDSTAT)
     assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
     shown = {figure.name: figure.value for figure in schedstat.figures(time)}

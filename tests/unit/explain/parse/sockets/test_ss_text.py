@@ -32,7 +32,7 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         1,
         {"is_persisting": False, "sndbuf_limited_ms": 500, "rwnd_limited_ms": None},
     ),
-    # Without -i and -m, the round trip is missing and not 0.
+    # Without -i and -m, the round trip is unknown, not 0.
     "no details requested": (f"{ESTAB} 10.0.0.2:5", 0, {"rtt_ms": None, "retransmits": None, "memory": {}}),
     "segments with data": (f"{ESTAB} 10.0.0.2:5 segs_out:9 data_segs_out:7", 0, {"data_segments": 7}),
     "words of ss in a process's name": (
