@@ -135,7 +135,7 @@ BIG = (
 
 
 def wrapped(*breaks: tuple[str, str]) -> list[str]:
-    """Return the lines of a message in which the first text of each pair is replaced by the second, with breaks."""
+    """Return the lines of a message in which each first text is replaced by the second, which contains line breaks."""
     text = f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}"
     for whole, broken in breaks:
         text = text.replace(whole, broken)

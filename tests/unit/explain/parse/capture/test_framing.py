@@ -177,7 +177,7 @@ BIG_ENDIAN = section(order=">") + interface(order=">") + enhanced(b"second", tic
             [(1000, COOKED, b"first", 5), (2000, 1, b"second", 6)],
             0,
         ),
-        # Older files contain these blocks: the fields of enhanced packet blocks in another layout.
+        # Older files contain packet blocks with the fields of enhanced packet blocks in another layout.
         (interface() + old(b"data", ticks=9), [(9000, 1, b"data", 4)], 0),
         (
             interface(linktype=101, snap_bytes=6) + simple(b"123456", wire_bytes=99) + simple(b"1", wire_bytes=1),

@@ -17,7 +17,7 @@ LOOP = "".join(f"#kernel\nTcpRetransSegs {value} 0.0\n" for value in (5, 6, 7, 1
 CALLS = "#kernel\nTcpRetransSegs 900 0.0\n#kernel\nTcpRetransSegs 5 0.0\n#kernel\nTcpOutSegs 9 0.0\n"
 DROPS = "TcpExtListenDrops {} 0.0\nTcpRetransSegs 1 0.0\n"
 
-# Each row: a text, and for each reading in it some fields, and some counters by their names, or all of them.
+# Each row: a text, and for each of its readings some of the expected fields and counters.
 CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
     # No protocol appears in both files.
     "both files of /proc/net": (
@@ -82,7 +82,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
     # A loop of nstat without -a prints the increase since the previous call; the first call prints totals.
     "values that fall in most calls": (nstat.snapshots, CALLS, [{"relative": True}] * 3),
     "one restart in a loop": (nstat.snapshots, LOOP, [{"relative": False}] * 5),
-    # The number may be anywhere in a sentence. Unknown sentences are kept by their words, ICMP's with the text before.
+    # The number may be anywhere in a sentence. Unknown sentences become names, in ICMP's histograms with the heading.
     "sentences of netstat -s": (
         netstat_s.snapshots,
         NETSTAT_S,

@@ -46,7 +46,7 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         0,
         {"cwnd": 10, "rtt_ms": None, "busy_ms": None, "memory": {}},
     ),
-    # Addresses may contain brackets, scopes, service names, or the plain IPv6 of old releases.
+    # Addresses may contain brackets, scopes or service names; old releases print IPv6 without brackets.
     **{
         address: (f"{ESTAB} {address}", 0, {"peer": SocketAddress(host=host, port=port)})
         for address, host, port in (
