@@ -57,7 +57,6 @@ def test_a_document_that_violates_the_schema_is_rejected(diagnosis: dict[str, An
 
 
 def test_the_schema_names_every_kind_cause_and_verdict() -> None:
-    """The schema's lists are complete and contain no impossible value."""
     definitions = SCHEMA["$defs"]
     assert definitions["file"]["properties"]["kind"]["enum"] == [*Kind, None]
     assert definitions["cause"]["enum"] == list(Cause)

@@ -23,7 +23,6 @@ LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
 # Part of a message, and its row. An excerpt repeats the first line with these words from one version of nginx.
 TRUTH: Final = {words.replace("$", "\n"): row for words, row in table("excerpts")}
-# Such files also contain lines about other things.
 UNRELATED: Final = (
     '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
     "2026/11/26 09:00:00 [notice] 1#1: start worker process 29",
@@ -55,7 +54,7 @@ CASES: Final = list(excerpts())
 
 
 def excerpt(words: str, row: str, program: str, seed: int) -> tuple[str, int]:
-    """Return an excerpt as a program prints it, and how many messages of this row it contains."""
+    """Return an excerpt as a program prints it, and how many of its messages belong to the row."""
     draw = random.Random(f"{words} {seed}")  # noqa: S311 - not secret
     number = draw.randint(1, 9)
     line = draw.choice(lines_with(words))
@@ -101,7 +100,7 @@ def test_an_excerpt_gets_its_row_count_and_remedy(
 
 @pytest.mark.parametrize("quote", ["{}", "> {}", '"{}"', "- `{}`"])
 def test_a_quoted_message_without_time_and_level_is_recognised(quote: str, tmp_path: Path) -> None:
-    """People quote a message without its time, level and process. A message inside a sentence does not count."""
+    """A message inside a sentence does not count."""
     for words, row in (("recv() failed (104", "upstream_reset"), ("upstream sent too big", "upstream_too_big_header")):
         message = lines_with(words)[0].partition(": *1 ")[2]
         reported = explained(f"We see this since Monday:\n\n{quote.format(message)}\n", tmp_path).messages

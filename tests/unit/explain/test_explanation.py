@@ -227,7 +227,7 @@ def test_fields_after_combined_are_left_out_with_a_warning(tmp_path: Path) -> No
 
 
 def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
-    """A client may send the text of a quoted string, so names inside it are ignored; so are whole numbers."""
+    """Names in a quoted string are ignored, since a client may have sent its text. Whole numbers are ignored, too."""
     fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, 0.001" urt=0.002, 0.012 uht=7 pipe=.'
     explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
     (log,) = explanation.evidence.access_logs
@@ -285,7 +285,7 @@ def test_counters_of_two_files_are_compared_in_their_order(tmp_path: Path) -> No
 def test_readings_are_compared_unless_they_seem_to_be_from_two_hosts(
     files: dict[str, str], doubt: str, tmp_path: Path
 ) -> None:
-    """One host has the same counters and CPUs in each reading, and its counters above 10,000 do not grow tenfold."""
+    """One host has the same counters and CPUs in each reading; most counters over 10,000 grow less than tenfold."""
     explanation = explained(tmp_path, files)
     compared = explanation.found[2]
     assert [doubt in warning for warning in compared.warnings] == ([True] if doubt else [])
@@ -362,7 +362,6 @@ def test_figures_are_from_the_last_reading_of_ss_and_the_diagnosis_uses_all(tmp_
 
 
 def test_a_truncated_file_in_a_folder_is_read_and_an_unknown_one_is_reported_briefly(tmp_path: Path) -> None:
-    """A warning reports that the rest is missing."""
     text = "".join(f"{COMBINED.replace('612', str(number * 7919))}\n" for number in range(30_000))
     packed = gzip.compress(text.encode())
     (tmp_path / "log.gz").write_bytes(packed[: len(packed) // 2])
@@ -392,7 +391,7 @@ def test_counters_have_a_size_limit_and_logs_have_none(tmp_path: Path, monkeypat
 def test_an_unreadable_file_in_a_folder_is_reported_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the user named the file itself, it is bad input."""
+    """If the user names the file itself, it is bad input."""
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(COMBINED)
     read = Path.open
@@ -413,7 +412,6 @@ def test_an_unreadable_file_in_a_folder_is_reported_and_the_others_are_read(
 
 
 def test_all_kinds_except_captures_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nothing is printed while they are read. tests/fuzz tests damaged files."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
         (tmp_path / kind.name).write_text(text)

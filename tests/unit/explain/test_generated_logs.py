@@ -1,4 +1,4 @@
-"""Generated access logs with a known diagnosis: explain finds every long stall, and nothing that is false.
+"""Generated access logs with a known diagnosis: explain finds every long stall and makes no false finding.
 
 ``python -m tests.support.judged_logs`` judges 2,000 of them; see docs/development.md.
 """
@@ -12,7 +12,6 @@ from tests.support.judged_logs import Judged, are_good, judged
 from tests.support.log_truths import ALTERNATIVES, LACKS, truth_of
 from tuneproof.explain.diagnosis.findings import Cause
 
-# Together these seeds cover every alternative, with and without a stall, and every cause; see the next test.
 SEEDS: Final = (4, 7, 8, 12, 13, 19, 22, 23)
 
 
@@ -30,7 +29,7 @@ def test_the_seeds_cover_every_alternative_with_and_without_a_stall_and_every_ca
 
 
 def test_generated_stalls_last_from_20_ms_to_2_s() -> None:
-    """Their lengths overlap with the delays to distant upstreams, which are up to 200 ms."""
+    """Their durations overlap with the round-trip times to distant upstreams, which are up to 200 ms."""
     stalls_s = sorted(truth.stall_s for truth in map(truth_of, range(2_000)) if truth.stall_s)
     assert 0.02 <= stalls_s[0] < 0.021
     assert 1.9 < stalls_s[-1] <= 2.0

@@ -153,7 +153,7 @@ def test_a_folder_is_read_as_its_files_in_order_of_name(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("name", ["missing", "empty", "-"])
 def test_unreadable_files_are_bad_input(name: str, tmp_path: Path) -> None:
-    """The error names the file and a remedy, and is raised before anything is read."""
+    """Standard input can be read only once."""
     (tmp_path / "empty").mkdir()
     where = name if name == "-" else str(tmp_path / name)
     with pytest.raises(BadInputError) as caught:

@@ -12,7 +12,7 @@ from tuneproof.explain.document import document
 
 
 def refusals(connections: Iterable[int], *, pid: int = 7, before: str = "") -> str:
-    """Return one message for each connection number, with the prefix of another program."""
+    """Return one message for each connection number, each after a prefix such as that of Docker Compose."""
     return "".join(
         f"{before}2026/11/26 09:{number % 60:02}:00 [error] {pid}#{pid}: *{number} connect() failed (111: Connection "
         "refused) while connecting to upstream, client: 10.0.0.9, server: a, "
@@ -54,7 +54,7 @@ OTHER_TIME: Final = (
 ANY_ZONE: Final = refusals(range(10)).replace("11/26 09:", "11/20 19:")
 Logs = Mapping[str, str]
 Counts = Sequence[int]
-# Logs, the warning about each, the counts of their messages, and the requests of each access log that is kept.
+# Logs, the warning about each, the messages per problem, and the requests per access log that is kept.
 CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
     "a log and the container's output of the same time": (
         {"error.log": refusals(range(3)), "docker.txt": refusals(range(3), before="web-1  | ")},
@@ -168,7 +168,7 @@ NOW: Final = refusals(range(35, 38)).replace("11/26", "11/20")
 def test_errors_of_earlier_hours_do_not_count_if_the_zone_is_known(
     log_format: str, now: str, number: int, earlier: int, tmp_path: Path
 ) -> None:
-    """$time_local is in the same zone as the times of messages; seconds since 1970 have no zone."""
+    """If all messages seem earlier, they may be from a zone further west. Seconds since 1970 have no zone."""
     lines = "".join(f"10.0.0.2 200 [20/Nov/2026:09:36:16 +0000] 1795167376.{at:03}\n" for at in range(40))
     logs = {"access.log": lines, "error.log": EARLIER + now}
     explanation = explained(tmp_path, logs, log_formats=(log_format,))

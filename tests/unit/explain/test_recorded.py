@@ -31,7 +31,6 @@ def test_every_recorded_capture_is_checked() -> None:
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
 def test_the_intended_cause_alone_is_found_or_is_possible_if_the_capture_is_not_enough(name: str) -> None:
-    """No packet is malformed, and no file is truncated."""
     explanation = explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.packets == capture.content.tcp_segments > 0

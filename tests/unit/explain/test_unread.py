@@ -47,7 +47,6 @@ def test_with_a_given_format_the_error_for_another_programs_log_concerns_the_for
     ("expected", "text"), [*table("unread"), ("without its first line", event_loop.to_line(SECOND))]
 )
 def test_a_known_text_that_is_not_read_has_its_own_error(expected: str, text: str, tmp_path: Path) -> None:
-    """The error names the kind of text, or the file to give instead."""
     (found,) = explained(tmp_path, {"text": text.replace("\\n", "\n").replace("\\t", "\t")}).found
     assert found.error is not None
     assert found.error.startswith("not read: ")
