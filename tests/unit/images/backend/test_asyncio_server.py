@@ -154,6 +154,6 @@ def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
     ids=["post", "body", "chunks"],
 )
 def test_requests_with_a_body_are_rejected_and_the_connection_closed(request_: bytes) -> None:
-    """After such a request, the start of the next one is unknown."""
+    """The backend reads no bodies, so it would not find the start of the next request."""
     head, body, closed = answered(request_)
     assert (head.status, body, closed) == (501, b"", True)

@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 
 
 class Serving:
-    """Faults on a separate event loop, on the first ports that are free here: the lab's own belong to a container."""
+    """Faults on a separate event loop, and on free ports of this machine instead of the lab's."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -72,7 +72,6 @@ def test_a_broken_server_sends_the_given_text_then_ends_or_stays(serving: Servin
 
 
 def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> None:
-    """The connection stays open until the next trial's fault is set."""
     with serving.connected(SILENT_PORT) as connection:
         connection.sendall(b"anything")
         wait_until(lambda: bool(serving.faults._silent), "the connection was not accepted")

@@ -1,4 +1,4 @@
-"""The stand-in: one port for all protocols that nginx proxies with."""
+"""The stand-in for upstreams: HTTP, FastCGI, uwsgi and SCGI on the same port."""
 
 import asyncio
 import importlib
