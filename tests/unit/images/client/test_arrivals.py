@@ -27,7 +27,7 @@ def test_data_that_waited_keeps_its_arrival_time(pair: tuple[socket.socket, sock
     """The data is examined long after its arrival, and can still be read afterwards.
 
     Only stamped data is checked: a work queue of the kernel switches stamping on (net_enable_timestamp()), so data that
-    arrives right after the first socket's request has no stamp.
+    arrives right after the first socket's request may lack a stamp.
     """
     reader, writer = pair
     stamps = ArrivalStamps([reader])

@@ -22,7 +22,7 @@ from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, 
 
 
 def request_downloads(found: dict[int, list[socket.socket]]) -> list[socket.socket]:
-    """Request downloads on all connections except those of the probes, as a trial does; return these connections."""
+    """Request a download on each connection that is not a probe's, as a trial does; return these connections."""
     connections = list(itertools.chain.from_iterable(group[1:] for group in found.values()))
     for connection in connections:
         connection.sendall(BULK)
@@ -53,7 +53,7 @@ def test_surplus_connections_are_closed() -> None:
 
 
 def test_the_search_for_an_unreachable_worker_ends_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error contains the counts, and no connection stays open. Each reading of the clock advances it by 0.1 s."""
+    """No connection stays open. Each reading of the clock advances it by 0.1 s."""
     clock = itertools.count(100)
     monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: next(clock) / 10))
     with FakeNginx(Behaviour(worker_pids=(11,))) as server:
@@ -122,7 +122,7 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
         place("127.0.0.1", server.port, workers=2, per_worker=(1, 1), trial="t", timeout_s=HANG_S)
 
 
-# A broadcast address belongs to no server (connect(2)).
+# The kernel refuses to connect to a broadcast address (connect(2)).
 @pytest.mark.parametrize(
     ("address", "error"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
 )
@@ -148,7 +148,7 @@ def arrived(*counts: int) -> Iterator[list[socket.socket]]:
 
 @pytest.mark.parametrize(("start_s", "counted"), [(-math.inf, (20_000, 300)), (math.inf, (0, 0))])
 def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, counted: tuple[int, ...]) -> None:
-    """Each connection has its own count, with bytes just before the end, and without those before the start."""
+    """Each connection has its own count. Bytes before the start do not count; those just before the end do."""
     reader, writer = os.pipe()
     os.close(writer)
     with arrived(20_000, 300) as connections:

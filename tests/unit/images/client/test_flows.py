@@ -76,7 +76,6 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
 
 
 def test_every_request_on_a_connection_is_reported() -> None:
-    """The report also shows that the client closed the connection."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
         (200, 7, 5),
@@ -117,7 +116,6 @@ def test_a_request_may_be_sent_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_header_lines_are_reported_on_request() -> None:
-    """The lines are unchanged, and repeated names are kept."""
     answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")
     (connection,) = run(answering(answer), keeps_heads=True)
     assert connection.answers[0].head == ("Set-Cookie: a", "set-cookie: b", "Content-Length: 5")
@@ -219,7 +217,6 @@ def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tu
 
 
 def test_a_flow_may_send_only_a_part_of_its_headers() -> None:
-    """The connections then stay open until they are ended."""
     waiting = Waiting()
     with standing(waiting, Flow(head_bytes=9, then=(Step.STAY,), connections=2)) as end:
         while len(waiting.received) < 2:
@@ -333,7 +330,7 @@ class Counting:
         (Flow(connections=2, then=(Step.REPEAT,), close=True), True),
         (Flow(connections=2, then=(Step.REPEAT,)), True),
     ],
-    ids=["keepalive", "closed by the client", "closed by the server"],
+    ids=["keepalive", "close requested by the client", "close announced by the server"],
 )
 def test_a_repeating_client_sends_a_last_request_at_the_end(flow: Flow, *, closes: bool) -> None:
     """Each client uses one connection or many. Its last request reaches the last worker."""
@@ -365,7 +362,7 @@ def test_a_connection_that_fails_does_not_stay_open() -> None:
 
 
 def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
-    """The client reports a connection that the server never closes."""
+    """The client reports a connection that the server does not close in time."""
     (closed,) = run(answering(OK), then=(Step.AWAIT_END,))
     assert (closed.error, closed.closed_by_server) == ("", True)
     (kept,) = run(answering(OK, then_close=False), then=(Step.AWAIT_END,), timeout_s=0.1)
@@ -421,7 +418,6 @@ def test_tls_records_are_counted_however_their_bytes_are_split() -> None:
 
 
 def test_other_bytes_may_be_sent_instead_of_a_request() -> None:
-    """The response is reported as usual."""
     received: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

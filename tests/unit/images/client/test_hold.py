@@ -20,7 +20,7 @@ def held(holder: Holder, port: int, path: str, count: int) -> Held:
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:
-    """The first call starts more than one burst of connections. Each has sent a request."""
+    """The first call starts more than one burst of connections."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         first = held(holder, server.port, "/small.bin", 300)
@@ -54,7 +54,7 @@ def test_connections_with_a_status_other_than_200_are_failures_and_are_closed() 
 
 
 def test_a_few_failures_do_not_disturb_the_others() -> None:
-    """Of an endless download, only the headers are read."""
+    """Of an endless download, the headers and at most the start of the body are read."""
     holder = Holder()
     with FakeNginx(Behaviour(hanging_up=(12,))) as server:
         answer = held(holder, server.port, "/bulk.bin", 4)

@@ -34,7 +34,6 @@ def reading(server: FakeNginx, count: int) -> SlowReading:
 
 
 def test_calls_report_their_duration_and_the_machines_cpu_shares(client: Loadgen) -> None:
-    """Calls for the stall, tools, streams, TLS and HTTP/2 are tested elsewhere."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
         protocol = Round(
@@ -91,7 +90,7 @@ def test_everything_held_is_released_at_the_end(
 ) -> None:
     """Connections that the caller has not released are closed, even after a failed call.
 
-    Slow readers would otherwise continue during the next trial, and the program would wait for them.
+    Otherwise, the program would wait for its slow readers, and they would continue during the next trial.
     """
     # This reference remains, so that the garbage collector does not close the connections.
     loadgen = Program()

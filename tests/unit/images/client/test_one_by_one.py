@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 
 def run_round(port: int, **changes: Any) -> RoundSeen:
-    """Run five fast requests next to two bulk downloads by default."""
+    """By default, run five fast requests next to two bulk downloads."""
     quick: dict[str, Any] = {
         "fast_path": "/small.bin",
         "requests": 5,
@@ -33,7 +33,7 @@ def run_round(port: int, **changes: Any) -> RoundSeen:
 
 
 def wait_for_downloads(monkeypatch: pytest.MonkeyPatch, until: Callable[[Child[Any]], bool]) -> None:
-    """Start the first fast request when a condition on the downloads' process is true: it may get the CPU late."""
+    """Wait for a condition on the downloads' process, which may get the CPU late, before the first fast request."""
 
     def started(function: Callable[[Connection], object]) -> Child[Any]:
         child = Child(function)
@@ -48,7 +48,7 @@ def have_ended(downloads: Child[Any]) -> bool:
 
 
 def test_fast_requests_run_one_after_another_next_to_the_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most one request runs at a time. The downloads end with the last request."""
+    """The downloads end with the last fast request."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         wait_for_downloads(monkeypatch, lambda _: server.endless_bytes > MORE_THAN_BUFFERED)
         answer = run_round(server.port)

@@ -34,7 +34,7 @@ class Workers:
     def select(
         self, readers: Sequence["Worker"], _writers: object, _failed: object, timeout_s: float
     ) -> tuple[list["Worker"], list[object], list[object]]:
-        """Return the connections with a response, or wait for the first response."""
+        """Wait for the first response or the timeout; return the connections with a response."""
         assert timeout_s >= 0
         first_s = min((worker.answers_at_s for worker in readers), default=NEVER_S)
         self.now_s = max(self.now_s, min(first_s, self.now_s + timeout_s))

@@ -19,7 +19,7 @@ from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
 def slow(port: int, *, end: threading.Event, crowd: Crowd, **changes: Any) -> SlowReadersSeen:
-    """Run slow readers until ``end`` is set: by default two, of the bulk file."""
+    """Run slow readers until ``end`` is set; by default, two of them read the bulk file."""
     quick: dict[str, Any] = {"address": "127.0.0.1", "path": "/bulk.bin", "count": 2, "interval_s": 0.05}
     return crowds.read_slowly(SlowReading(port=port, **{**quick, **changes}), end, crowd)
 
