@@ -140,7 +140,7 @@ STARTED: Final = "2026/11/20 09:00:00 [notice] 1#1: start worker processes\n"
 
 @pytest.mark.parametrize("error_log", [OLD, OLD + STARTED], ids=["whole-log", "some-messages"])
 def test_an_error_of_another_day_does_not_explain_the_requests(error_log: str, tmp_path: Path) -> None:
-    """The error log need not have been rotated; its old errors are shown, but are not the cause."""
+    """An error log that was not rotated contains old errors. They are shown, but are not the cause."""
     explanation = explained(tmp_path, {"access.log": requests(*range(40)), "error.log": error_log})
     assert explanation.messages.problems == ()
     assert explanation.diagnosis.found == ()
