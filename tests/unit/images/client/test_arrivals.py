@@ -1,4 +1,4 @@
-"""The kernel's arrival timestamps, with which a client's own delay in reading does not count as the sender's."""
+"""The kernel's arrival timestamps: a client's own delay in reading must not count as the sender's."""
 
 import socket
 import time

@@ -16,7 +16,6 @@ from tuneproof.lab.protocol.loadgen import StormSeen
 
 
 def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
-    """Run a storm that waits for at most HANG_S by default."""
     return crowds.storm(address, port, connections, wait_s)
 
 

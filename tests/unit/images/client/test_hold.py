@@ -15,7 +15,6 @@ from tuneproof.lab.protocol.loadgen import Held
 
 
 def held(holder: Holder, port: int, path: str, count: int) -> Held:
-    """Hold ``count`` more connections to this machine."""
     return holder.hold("127.0.0.1", port, path, count)
 
 

@@ -43,7 +43,7 @@ def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: 
 
 
 def test_ab_gets_all_settings_of_the_load() -> None:
-    """The options silence progress, continue after resets, and write the times to a file. Keepalive is optional."""
+    """The options silence progress, let ab continue after resets, and write the times to a file."""
     assert ab_command(AB, times=Path("/t/times.tsv")) == [
         *("ab", "-q", "-r", "-n", "1000", "-c", "100", "-s", "30", "-g", "/t/times.tsv"),
         URL,

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 
 class HeldClock:
-    """A clock that stands still shortly before a window until the loads have begun, for this process and its children.
+    """A clock of this process and its children: it stands still shortly before a window until the loads have begun.
 
     Otherwise, a machine that starts the loads late would leave them only a part of the window.
     """
