@@ -46,8 +46,8 @@ class FakeWire:
         return cast("Wire", self)
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the requested figures as if they had been read back, as guest.py does."""
-        # The text is sent over a serial line.
+        """Return the requested figures, as guest.py does after reading them back."""
+        # The question is sent as text over a serial line.
         ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
         assert task == "shape"
@@ -64,7 +64,7 @@ class FakeWire:
 
 @pytest.fixture
 def switches(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Return the calls that switched segmentation on the role's link; only the image contains the real code."""
+    """Record how segmentation is switched; only the image contains pyroute2, which the real code needs."""
     states: list[bool] = []
 
     def switch_segmentation(names: Collection[str], *, on: bool) -> None:
@@ -76,7 +76,6 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable[..., None]) -> None:
-    """Replace the module that switches segmentation."""
     fake = types.SimpleNamespace(switch_segmentation=switch_segmentation)
     monkeypatch.setitem(sys.modules, "images.netadmin.netadmin.offloads", fake)
 
@@ -92,7 +91,6 @@ def served(agent: Agent, *calls: Call) -> list[object]:
 
 
 def agent(wire: "Wire | None" = None) -> Agent:
-    """Return an agent with an empty greeting."""
     return Agent(wire, links.Greeting())
 
 
@@ -125,7 +123,6 @@ def test_each_of_several_calls_gets_its_response(tmp_path: Path, monkeypatch: py
 
 
 def test_an_agent_with_a_wire_that_did_not_start_reports_the_reason() -> None:
-    """Each request for the greeting gets the reason."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
     assert served(failed, Call.of(Program.greet), Call.of(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
@@ -204,7 +201,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
 
 def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel's last lines contain the reason for its end, even after invalid bytes."""
+    """A kernel's last lines contain the reason for its end. Invalid bytes are replaced."""
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)

@@ -35,7 +35,6 @@ class FakeLink:
         return cast("socket.socket", self)
 
     def send(self, frame: bytes) -> int:
-        """Take a frame, or fail with the next error."""
         if self._errors:
             raise OSError(self._errors.pop(0), "send")
         self.sent.append(frame)
@@ -64,7 +63,6 @@ def test_a_full_subnet_has_no_source() -> None:
 
 
 def test_every_frame_is_a_syn_to_the_server() -> None:
-    """The frame has no other flag and no data, and its checksums are correct."""
     (frame,) = frames(["172.18.255.254"], count=1)
     assert (frame.src, frame.dst) == (OWN_MAC, SERVER_MAC)
     assert (frame[IP].src, frame[IP].dst) == ("172.18.255.254", "172.18.0.3")
@@ -89,7 +87,6 @@ def test_the_subnet_is_the_interfaces_own() -> None:
 
 
 def test_sending_waits_for_a_full_queue() -> None:
-    """All SYNs are sent, in order."""
     link = FakeLink(errno.ENOBUFS, errno.ENOBUFS)
     half_open._send(link.socket, [b"first", b"second"])
     assert link.sent == [b"first", b"second"]
@@ -126,7 +123,7 @@ def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch
 
 
 def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report contains their number and the time. Each source sends a SYN."""
+    """A few frames each have their own source; many share MOST_SOURCES sources."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)

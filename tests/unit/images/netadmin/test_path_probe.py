@@ -33,7 +33,7 @@ def plan(port: int, **changes: Any) -> ProbePath:
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
     """Return the first of three unused ports, and let the loopback interface replace the role's link."""
     monkeypatch.setattr(load_path, "arrives_on", lambda: "lo")
-    # Other test processes use other ports, so that none takes this port between the check and its use.
+    # Other test processes start with other ports: none should take this port between the check and its use.
     begin = os.getpid() % 3000
     for first in (17450 + 3 * ((begin + index) % 3000) for index in range(3000)):
         try:
@@ -191,7 +191,7 @@ veth0eth0:  5       6    0    0    0     0          0         0    7       8    
 def test_received_bytes_and_frames_are_the_interfaces_first_columns(
     interface: str, bytes_and_frames: tuple[int, int]
 ) -> None:
-    """There is no space between the colon and a large counter. A longer name with the same end is another interface."""
+    """Old kernels print no space between the colon and a large counter. Names may end with another interface's name."""
     assert received(DEVICES, interface) == bytes_and_frames
 
 
@@ -242,7 +242,7 @@ SLOW = (1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7)
     ("rows", "usual_s", "segment_bytes", "points"),
     [
         (SEEN, 0.00001, None, [[0, 0], [2000, 2000], [14000, 6000]]),
-        # Two frames of 1000 bytes are 1868 of payload, in segments of 660 with 66 of headers each.
+        # Two frames of 1000 bytes contain 1868 of payload. Segments of 660 bytes would each have 66 bytes of headers.
         (SEEN, 0.00001, 660, [[0, 0], [2000, 2055], [14000, 6310]]),
         # With a fixed limit, no reading on an emulated CPU would be fast enough: the link would seem to carry nothing.
         (SLOW, 0.0004, None, [[0, 0], [4000, 2000]]),
