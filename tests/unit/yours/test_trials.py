@@ -1,4 +1,4 @@
-"""Trials with the user's own nginx: the reasons why they are void, and the clients that they need."""
+"""Trials with the user's own nginx: when they are void, and how many connections they open."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,6 @@ from tuneproof.yours.routes import Route, routes_of
 
 
 def route_of(folder: Path, lines: str) -> Route:
-    """Return the route to a location with these directives."""
     text = f"proxy_cache_path /c keys_zone=a:1m; server {{ listen 80; location / {{ {lines} proxy_pass http://b; }} }}"
     (route,) = routes_of(opened(folder, http(text))[0].facts)
     assert isinstance(route, Route)

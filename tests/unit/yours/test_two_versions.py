@@ -20,27 +20,21 @@ SUBJECTS = {
 
 @dataclass
 class FakeBench:
-    """A bench on which each version's trials have a fixed number of connections, or are void."""
-
     connects: dict[str, float]
-    void: Counter[str] = field(default_factory=Counter)  # how many of its first trials are void, by version
+    void: Counter[str] = field(default_factory=Counter)  # the number of void trials at the beginning, by version
     ran: list[str] = field(default_factory=list)
 
     def stage(self, _subject: str) -> Any:
-        """Return a stage with a container that has printed a warning."""
         return self
 
     @property
     def subject(self) -> Any:
-        """Return the container."""
         return self
 
     def logs(self) -> str:
-        """Return the container's output."""
         return "nginx: [warn] w\n"
 
     def run(self, arm: Arm[Any], *, label: str) -> Outcome[Any]:
-        """Run a trial."""
         self.ran.append(label)
         side = arm.subject.name.partition("-")[0]
         if self.void[side]:
@@ -51,7 +45,7 @@ class FakeBench:
 
 
 def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, ...]]]:
-    """Return finished rounds, and for each trial that was kept, the reasons why it is void."""
+    """Return finished rounds, and the void reasons of each kept trial (empty if valid)."""
     kept: list[tuple[str, ...]] = []
     evidence = SimpleNamespace(keep=lambda _outcome, *, void_reasons, **_more: kept.append(void_reasons))
     looks = [Look(at="http://a/", script=lambda _rig: {})]
@@ -62,7 +56,7 @@ def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, 
 
 
 def test_rounds_alternate_between_two_containers_of_each_version() -> None:
-    """The seed decides the order; a warning from both versions is not a difference."""
+    """A warning from both versions is not a difference."""
     bench = FakeBench({"old": 32, "new": 4})
     found = rounds(bench)[0].compared()
     assert sorted(Counter(label.partition("-b")[0] for label in bench.ran).values()) == [2, 2, 3, 3]
@@ -77,7 +71,6 @@ def test_rounds_alternate_between_two_containers_of_each_version() -> None:
 
 
 def test_a_trial_without_a_result_is_run_once_more() -> None:
-    """The void trial is kept, with its reason."""
     made, kept = rounds(FakeBench({"old": 32, "new": 4}, void=Counter(old=1)))
     found = made.compared()
     assert not found.void
@@ -86,7 +79,7 @@ def test_a_trial_without_a_result_is_run_once_more() -> None:
 
 
 def test_a_comparison_that_fails_twice_is_reported_and_left_out() -> None:
-    """The report names the version; later rounds do not repeat the comparison."""
+    """Later rounds do not repeat the comparison."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
     assert found.void == {"http://a/": "no answer came, on the new version"}
