@@ -1,7 +1,7 @@
-"""``python -m tools.diagnoses RESULTS``: diagnoses recorded evidence, complete and in part.
+"""``python -m tools.diagnoses RESULTS``: diagnoses recorded evidence, complete and with a file missing.
 
-RESULTS is the results folder of ``./lab run -k diagnosis``. Each trial has a set of evidence from each place of
-capture, which is diagnosed with all its files, and then without each of them in turn.
+RESULTS is the results folder of ``./lab run -k diagnosis``. Each trial has a set of files for each capture point; it is
+diagnosed with all its files, and then without each of them in turn.
 """
 
 import argparse
@@ -30,17 +30,17 @@ OUTCOMES: Final = ("right", "nothing", "wrong")
 
 @dataclass(frozen=True, kw_only=True)
 class Set:
-    """A set of evidence from one trial and place."""
+    """The files of one trial and capture point, or all but one of them."""
 
-    arm: str  # the cause that the trial created
+    arm: str  # the variant that ran
     view: str  # where the traffic was captured
     missing: str  # the file left out; empty for none
-    folder: Path  # the trial's folder
-    names: tuple[str, ...]  # its files
+    folder: Path  # of the trial
+    names: tuple[str, ...]  # the set's files in the folder
 
 
 def sets(results: Path) -> Iterator[Set]:
-    """Yield the evidence sets in a run."""
+    """Yield the evidence sets of a run."""
     with (results / "trials.jsonl").open(encoding="utf-8") as journal:
         trials = [json.loads(line) for line in journal]
     for trial in trials:
@@ -69,7 +69,7 @@ def outcome(given: Set, causes: tuple[str, ...]) -> str:
 
 
 def counted(diagnosed: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
-    """Return how often a diagnosis was right, found nothing, or was wrong, by cause, place and completeness."""
+    """Return how often each outcome occurred, by variant, capture point and completeness."""
     counts: dict[tuple[str, str, bool], Counter[str]] = defaultdict(Counter)
     for given, causes in diagnosed.items():
         counts[given.arm, given.view, not given.missing][outcome(given, causes)] += 1
@@ -92,11 +92,11 @@ def table(diagnosed: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Diagnose, and print the table; return 1 if a wrong cause was found."""
+    """Diagnose, and print the table; return 1 if a diagnosis is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tools.diagnoses", description=__doc__)
     parser.add_argument("results", type=Path, metavar="RESULTS")
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="also write the counts to this file, as docs/ has them"
+        "--json", type=Path, metavar="FILE", help="also write the counts to this file, such as docs/diagnoses.json"
     )
     parser.add_argument("--whole", action="store_true", help="do not leave files out")
     chosen = parser.parse_args(arguments)
