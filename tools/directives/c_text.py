@@ -13,7 +13,7 @@ _CLOSING: Final = ")}]"
 
 
 def without_comments(text: str) -> str:
-    """Return C text with every branch, but without comments and preprocessor lines other than #define."""
+    """Return C text without comments and preprocessor lines other than #define; all branches of an #if stay."""
     return _PREPROCESSOR.sub("", _COMMENT.sub(" ", text))
 
 
@@ -31,7 +31,7 @@ def defines(text: str) -> dict[str, str]:
 
 
 def items(text: str, start: int) -> list[str]:
-    """Return the items between commas inside a bracket, stripped; ``start`` is the offset of its opening character."""
+    """Return the items between commas inside brackets; ``start`` is the offset of the opening bracket."""
     found, depth, since, offset = [], 0, start + 1, start
     while offset < len(text):
         letter = text[offset]

@@ -16,7 +16,7 @@ class Span:
 
 
 def spans(by_version: Mapping[str, Iterable[Row]]) -> Iterator[Span]:
-    """Yield the rows that cover all versions, which are given oldest first."""
+    """Yield each row with its range of versions; ``by_version`` is in order, the oldest version first."""
     open_since: dict[Row, str] = {}
     first = next(iter(by_version))
     for version, rows in by_version.items():

@@ -19,7 +19,7 @@ class Command:
     name: str
     module: str  # such as ngx_http_core_module
     flags: frozenset[str]  # names such as NGX_CONF_TAKE1 and NGX_HTTP_LOC_CONF
-    setter: str  # the name of the function that reads it
+    setter: str  # the name of the function that parses the directive
     structure: str  # the structure of the settings; empty if the entry has no offset
     field: str  # the field in that structure
     post: str  # the last item: a table of values, or a post handler

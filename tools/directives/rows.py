@@ -1,4 +1,4 @@
-"""The directives in one version of nginx, with the facts about each in its sources."""
+"""The directives in one version of nginx, and their properties according to its sources."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ _LISTS: Final = frozenset(
     }
 )
 _FLAG_SETTER: Final = "ngx_conf_set_flag_slot"
-# These return "is duplicate" for a block's second directive, whatever its arguments are.
+# These return "is duplicate" for a repeated directive in a block, whatever its arguments are.
 _ONCE: Final = frozenset(
     {
         *(f"ngx_conf_set_{name}_slot" for name in ("num", "size", "off", "msec", "sec", "bufs", "enum", "str")),
@@ -69,9 +69,7 @@ class Row:
     module: str
     contexts: tuple[str, ...]
     arguments: str  # numbers of arguments: "1", "1-3", "1,3", "2-" without a limit
-    kind: (
-        str  # "flag", "block", the form of its value, "once" for any other directive that a block takes once, or empty
-    )
+    kind: str  # "flag", "block", a value of _VALUES, "once" for others that a block takes only once, or empty
     inheritance: str
     default: str  # empty if it has none, or if it is unknown
 

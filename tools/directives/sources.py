@@ -23,7 +23,7 @@ class Repository:
         self._path = path
 
     def versions(self, *, unreleased: str = "") -> dict[str, str]:
-        """Return the revision of each version, oldest first.
+        """Return the revision of each version from 1.18.0 on, oldest first.
 
         ``unreleased`` is a revision after the newest tag; it counts as the version in its nginx.h.
         """
@@ -43,7 +43,7 @@ class Repository:
                 yield about.split()[2]
 
     def documented(self) -> list[str]:
-        """Return the directives described on the pages in nginx.org's repository, in its newest revision."""
+        """Return the directives described in nginx.org's repository."""
         found = self._git("grep", "-h", "<directive name=", "HEAD", "--", "xml/en/docs")
         return _DOCUMENTED.findall(found)
 

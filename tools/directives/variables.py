@@ -12,7 +12,7 @@ _ALONE: Final = re.compile(r'ngx_str_t\s+ngx_(http|stream)_\w+\s*=\s*ngx_string\
 
 
 def variables(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name of each variable in a C file, and possibly other strings; "_" ends a prefix."""
+    """Yield the kind and the name of each variable in a C file, and perhaps other strings; a prefix ends in "_"."""
     bare = without_comments(text)
     for kind in KINDS:
         for _, items in arrays(bare, f"ngx_{kind}_variable_t"):

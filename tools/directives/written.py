@@ -24,8 +24,8 @@ def written(
 ) -> str | None:
     """Return a default; None if there is none, or if the source does not state it directly.
 
-    ``kind`` is nginx's function for such values, such as "msec"; ``words`` are an enumeration's words with their
-    values, and ``defines`` are the macros.
+    ``kind`` is part of the name of nginx's function, such as "msec" of ngx_conf_set_msec_slot; ``words`` are an
+    enumeration's words with their values, and ``defines`` are the macros.
     """
     if kind == "str":
         text = _resolved(default[0], defines)
