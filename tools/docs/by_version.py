@@ -10,7 +10,7 @@ from tuneproof.wording import as_numbers, format_number
 
 
 def counted_table(results: Results, wanted: str) -> str:
-    """Return metrics of all variants in a scenario that have them, by version of nginx where versions differ.
+    """Return a table of metrics of a scenario's variants, by version of nginx where versions differ.
 
     KeyError: A metric is missing from all variants of the scenario.
     """

@@ -14,7 +14,7 @@ from tuneproof.wording import as_numbers, each_once, one_line
 NOTHING: Final = "-"
 MACHINES: Final = "verdicts.md#machines"
 _MET: Final = re.compile(r" in (\d+) of \1 (?:blocks|rounds)$")
-"""A condition that every round met."""
+"""The end of a reason about a condition that every round met."""
 
 
 def cells_of(results: Results, wanted: str) -> list[Cell]:
@@ -27,7 +27,7 @@ def cells_of(results: Results, wanted: str) -> list[Cell]:
 
 
 def verdict(cell: Cell) -> str:
-    """Return a result's verdict, with the expected verdict if that differs."""
+    """Return a result's verdict, with remarks: the expected verdict if that differs, expired, exploratory."""
     marks = []
     if cell.contradicts:
         marks.append(f"expected: {cell.expected}")
@@ -40,14 +40,14 @@ def verdict(cell: Cell) -> str:
 
 
 def claim_text(cell: Cell) -> str:
-    """Return a claim's sentence with its name, which is what ``-k`` takes."""
+    """Return a claim's sentence with its name, for ``-k``."""
     return f"{plain(cell.claim)} (`{cell.name}`)" if cell.name else plain(cell.claim)
 
 
 def threshold_notes(cells: Sequence[Cell]) -> list[str]:
     """Return each threshold with the claims that share it, and why claims are exploratory.
 
-    The threshold of most claims comes last, without their names. ``./lab why`` has the reason for each.
+    The most common threshold comes last, without its claims. ``./lab why`` has the reason for each.
     """
     claims_of: dict[str, dict[str, None]] = {}
     exploratory: dict[str, dict[str, None]] = {}
@@ -84,9 +84,9 @@ def reasons(cells: Iterable[Cell]) -> list[str]:
 
 
 def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
-    """Return the folded lines: thresholds, and the origin of some results' figures."""
+    """Return a folded section: the notes, and the runs that measured some results."""
     what = "Thresholds, machine, seed" if notes else "Machine, seed"
-    fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: Python-Markdown needs it
+    fold = f'<details markdown="1"><summary>{what}</summary>'  # Python-Markdown needs the attribute
     shapers = shapers_of(cell for cell in results.cells if cell.id in shown)
     machines = each_once(_short_name(results, run) for run in results.measured_by(shown))
     run = _run(results, shown, ", ".join([machines, *shapers]), names_versions=False)
@@ -94,7 +94,7 @@ def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) 
 
 
 def run_line(results: Results, shown: Collection[str]) -> str:
-    """Return the runs behind some results' figures: date, depth, seed and machine."""
+    """Return a sentence on the runs that measured some results: date, versions, depth, seed and machine."""
     return _run(results, shown, each_once(results.machine(run, shown) for run in results.measured_by(shown)))
 
 
@@ -110,7 +110,7 @@ def _run(results: Results, shown: Collection[str], machines: str, *, names_versi
     days = each_once(sorted({run.started[:10] for run in parts}))
     depths = each_once(str(run.options.get("depth", "?")) for run in parts)
     seeds = each_once(str(run.seed) for run in parts)
-    # A table with several versions has them in its head.
+    # The header of a table with several versions lists them.
     nginx = f" with nginx {versions}" if names_versions or ", " not in versions else ""
     return plain(f"Measured on {days}{nginx} (depth {depths}, seed {seeds}) on {machines}.")
 

@@ -1,4 +1,4 @@
-"""Tables of claims, a row for each: its sentence, its verdict on each version of nginx, and the measured figures."""
+"""Tables of claims, a row for each: its sentence, its verdict on each version of nginx, and the newest figure."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -23,7 +23,7 @@ def verdict_table(results: Results, wanted: str) -> str:
 
 
 def version_table(results: Results, wanted: str) -> str:
-    """Return the claims of some scenarios, with the newest figure. KeyError: A scenario has no results."""
+    """Return the claims of some scenarios, without reasons. KeyError: A scenario has no results."""
     return _claims(cells_of(results, wanted), results)
 
 
@@ -67,7 +67,7 @@ def _versions(cells: Iterable[Cell]) -> list[str]:
 
 
 def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequence[str]) -> list[str]:
-    # Networks, and the version behind a figure, are named only if there are several.
+    # The header names networks and versions only if there are several.
     has_networks = len({cell.network for _, of in rows for cell in of}) > 1
     networks = ["network"] if has_networks else []
     numbers = ", ".join(versions)
@@ -90,7 +90,7 @@ def _with(verdicts: str, measured: str) -> str:
 
 
 def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
-    """Return the verdict that all versions share, or else each verdict with the first and last version that have it."""
+    """Return the verdict that all versions share, or else each verdict with its range of versions."""
     by_version = {cell.nginx: verdict(cell) for cell in of}
     said_of = {version: by_version.get(version, NOTHING) for version in versions}
     spans = [(said, [version for version, _ in span]) for said, span in groupby(said_of.items(), lambda of: of[1])]
@@ -106,7 +106,7 @@ def _span(versions: Sequence[str]) -> str:
 def _measured(cell: Cell) -> str:
     """Return the measured values.
 
-    A share of trials needs no name, since the claim's sentence states what they show; two variants need none if the
+    A share of trials has no name, since the claim's sentence states what was counted. Two variants are not named if the
     figures of both are shown. If a majority decides, the interval of "5 of 5" or "0 of 5" is left out, since it is
     always the same (docs/verdicts.md has it).
     """

@@ -1,4 +1,4 @@
-"""The examples in docs/: audits of configurations, explain's answers to error logs, and commands' output."""
+"""The examples in README.md and docs/: audits of configurations, explain's answers to logs, and commands' output."""
 
 import os
 import re
@@ -30,8 +30,8 @@ _ROOT: Final = Path(__file__).parents[2]
 def with_example(page: str) -> str:
     """Return a page with its examples up to date.
 
-    A text block after a block with a configuration gets its audit, with ``--details`` if the page says so before the
-    block; after an error log, it gets explain's answer; after a single command, its output in the checkout.
+    A text block after a configuration gets its audit, with ``--details`` if the page mentions that in between. A text
+    block after an error log gets explain's answer; one after a single command gets the command's output.
     """
     audited = _EXAMPLE.sub(lambda match: f"{match[1]}{_audited(match)}\n{match[3]}", page)
     explained = LOGGED.sub(lambda match: f"{match[1]}{_explained(match['log'])}{match[3]}", audited)
@@ -52,7 +52,7 @@ def _explained(log: str) -> str:
 
 
 def _printed(command: str) -> str:
-    # This uses the interpreter's packages, not those in the virtual environment that ./lab would create.
+    # ./lab would create a virtual environment; this interpreter already has the packages.
     by_python = command.replace("./lab", f"{shlex.quote(sys.executable)} -m tuneproof.cli", 1)
     environment = {**os.environ, "COLUMNS": str(_COLUMNS), "PYTHONPATH": str(_ROOT)}
     environment.pop("TUNEPROOF_CALLED_FROM", None)

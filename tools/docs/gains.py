@@ -1,4 +1,4 @@
-"""Parts of pages from files in docs/ other than results.json: a run on a user's own files, counts, error rates."""
+"""Parts of pages from files in docs/ other than results.json: a run on a user's own files, diagnoses, error rates."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,7 @@ _COUNTED: Final = ("right", "nothing", "wrong")
 
 
 def diagnoses_table(_results: Results, wanted: str) -> str:
-    """Return the table, with "right/left open/wrong" in each cell, and its source.
+    """Return the table, with the counts right/nothing/wrong in each cell, and its source.
 
     Args:
         wanted: The name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.
