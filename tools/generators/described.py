@@ -44,7 +44,7 @@ class Generator:
 
     @property
     def results(self) -> Path:
-        """The measurements from a run on that file."""
+        """The path of the results of a run on that file."""
         return FOLDER / f"{self.slug}.json"
 
     def nginx_conf(self) -> str:

@@ -1,4 +1,4 @@
-"""The facts about each line of a configuration: tested here, nginx's default, the site's own, or not tested yet."""
+"""The status of each line of a configuration: tested here, nginx's default, the site's own, or not tested yet."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _NAMING: Final = frozenset(
 
 
 class Status(StrEnum):
-    """The facts about a line."""
+    """The status of a line, in a page's words."""
 
     TESTED = "tested here"
     DEFAULT = "as nginx's default"
@@ -38,14 +38,14 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A directive, with or without a block."""
+    """A directive with its status."""
 
     line: int
-    within: str  # its block; "main" if it is in none
+    within: str  # the block around it; "main" if there is none
     text: str
     status: Status
-    advised: Sequence[Advised] = ()  # the audit's finding
-    claims: Sequence[Line] = ()  # the measurement of this very line, if the audit has no rule for the line
+    advised: Sequence[Advised] = ()  # the audit's findings
+    claims: Sequence[Line] = ()  # the measurements of this very line that the audit does not cover
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class _Level:
 
 
 def judged(text: str, audit: Audit) -> list[Judged]:
-    """Return every directive in a configuration, in the order of the lines; each has a line of its own."""
+    """Return every directive in a configuration, in the order of the lines; each must be on a line of its own."""
     lines = text.splitlines()
     main = _Level(text="main", said=parse_file("", text).statements)
     return [_judged(said, lines[said.line - 1].strip(), levels, audit) for said, levels in _everything((main,))]

@@ -97,7 +97,7 @@ def _further(audit: Audit) -> Iterator[str]:
 
 
 def _row(one: Judged, generator: Generator) -> str:
-    # The part above has the reason and the remedy for each change.
+    # The section above has the reason for each change.
     parts = [_advice(advised, generator.nginx, why=advised.state in _QUIET) for advised in one.advised]
     parts += [_verdict(claim.scenario, claim.claim, generator.nginx) for claim in one.claims]
     return row([str(one.line), _code(one.within), _code(one.text), "<br>".join(parts) or one.status.value])
@@ -114,7 +114,6 @@ def _advice(advised: Advised, version: str, *, why: bool = True) -> str:
 
 
 def _verdict(scenario: str, claim: str, version: str) -> str:
-    """Return a claim's measurement, and its version."""
     recorded = recorded_of(scenario, claim, version)
     if recorded is None:
         return f"`{claim}` is not measured yet"

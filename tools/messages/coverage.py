@@ -14,10 +14,10 @@ from tuneproof.messages.rows import Message, messages
 
 ANY: Final = None
 """A placeholder in a shape: any characters, or none. Other characters are literal."""
-_ENOUGH: Final = 10  # a match of so many characters is not a coincidence
+_ENOUGH: Final = 10  # a match of this many characters is not a coincidence
 Shape = tuple[str | None, ...]
 _LETTER: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]|<any>")
-# What nginx appends to a format: errno or OpenSSL's words, what it is doing, context, a place.
+# What nginx may append to a format: errno's or OpenSSL's words, what it is doing, the client or the resolver, a place.
 _ADDED: Final = re.compile(r" \((?:\d+: |SSL: |<reason>).*| while .*|<end>.*|, (?:client|resolver).*| in <place>.*")
 
 
@@ -33,7 +33,7 @@ def of_format(text: str) -> Shape:
 
 @cache
 def of_words(text: str) -> tuple[Shape, ...]:
-    """Return the shapes of a row's words, with and without what nginx appends to every message."""
+    """Return the shapes of a row's words, with and without what nginx appends to messages."""
     texts = dict.fromkeys((_ADDED.sub("", text), text))
     made = []
     for each in texts:
@@ -49,8 +49,8 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
     """Return whether a format can produce a message that begins with a row's words.
 
     The row may have fixed words for a placeholder ("host not found in upstream" for "%s in upstream"), but not for the
-    whole format: unless both begin alike, the row must contain the format's longest fixed part. ``strict``: whether
-    placeholders after the format's first character must be placeholders in the row, too.
+    whole format: unless both begin with the same ten characters, one must contain the longest fixed part of the other.
+    ``strict``: fixed words for placeholders are not allowed, unless the format begins with one or ends with its only one.
     """
     leading, longest = _parts(format_)
     begin, own = _parts(row)
@@ -61,7 +61,7 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
         return False
     if strict and len(leading) >= _ENOUGH and begin.startswith(leading) and format_[len(leading) :] == (ANY,):
         return True
-    reached = {0}  # positions in the row, for each position in the format in turn
+    reached = {0}  # the positions in the row that the format can reach so far
     for character in (*format_, ""):
         reached = _over_any(row, reached)
         if len(row) in reached:
@@ -116,7 +116,7 @@ def row_of(message: Written, rows: Iterable[Message]) -> Iterator[Message]:
 
 
 def is_in(text: str, formats: Iterable[str]) -> bool:
-    """Return whether a source can log a row's words: one of its formats, or of its other literals, begins with them."""
+    """Return whether a source can log a row's words: a format produces them, or a literal is their fixed beginning."""
     fixed = PLACE.split(text)[0].strip()
     rows = of_words(text)
     return any(
@@ -131,8 +131,8 @@ def missing(known: Iterable[Written]) -> Iterator[Written]:
     for message in known:
         if message.level not in {*SERIOUS, VARIES} or not message.file.startswith(JUDGED) or is_empty(message):
             continue
-        # Messages with a place end with a file and a line of the configuration: the row about its syntax covers those
-        # that no other row covers.
+        # Messages with a place end with a file and a line of the configuration. The row about its syntax covers those
+        # that have no row of their own.
         if message.has_place or reason_of(message):
             continue
         if next(row_of(message, rows), None) is None:

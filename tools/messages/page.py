@@ -1,4 +1,4 @@
-"""docs/error-log.md, from the rows, and the verdicts in the scenario error_messages if results have them."""
+"""docs/error-log.md, from the rows and the verdicts in the scenario error_messages, if there are any."""
 
 import re
 import textwrap

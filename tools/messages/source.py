@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 ROOMS: Final = ("http", "event", "core", "os", "stream", "mail")
-"""The folders in src/ that contain nginx's code."""
+"""The folders in src/ that are searched."""
 JUDGED: Final = ("http/", "event/")
 """Each message in these that may be serious must have a row or a reason."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")
