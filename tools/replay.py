@@ -1,14 +1,14 @@
 """Measures how often the decision errs, by replaying recorded rounds with the truth moved to the threshold.
 
 ``python -m tools.replay RESULTS...`` takes the effects of all rounds in runs' evidence, and writes
-docs/error-rates.json for the table in docs/verdicts.md. It replays, for each form of claim:
+docs/error-rates.json for the table in docs/verdicts.md. It simulates dose-responses and independent units, and replays:
 
-- *variants swapped*: in each recorded round, the two variants are swapped at random, so that nothing differs;
-- *at the threshold*: effects are scaled so that their median is the threshold, and rounds are resampled;
+- *variants swapped*: in each recorded round, the two variants are swapped at random, so that they do not differ;
+- *at the threshold*: effects are moved so that their median is the threshold, and rounds are resampled;
 - *trials correlated*: each trial's noise resembles that of the previous trial (correlation 0.4), and the order of the
   variants in a round is random, as in a run;
 - *effects correlated*: the effects themselves resemble those of the previous round (0.4), as if the effect drifted.
-  Random order does not help against that, nor can any rule for so few rounds.
+  Neither a random order nor any rule for so few rounds helps against that.
 """
 
 import argparse
@@ -53,8 +53,8 @@ class Recorded:
     def residuals(self) -> tuple[float, ...]:
         """The distance of each round from the median, on the additive scale; as many are above the median as below.
 
-        The middle round counts once as the one above it and once as the one below, if they exist; rounds equal to the
-        median stay there.
+        The middle round counts once as the one above it and once as the one below, if they exist. If several are equal to
+        the median, other rounds without a counterpart on the other side move to it.
         """
         additive = [math.log(effect) if self.claim.scale is Scale.RATIO else effect for effect in self.effects]
         middle = statistics.median(additive)
@@ -102,7 +102,7 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
             if claim is None or not paths:
                 continue
             effects = json.loads(paths[0].read_text(encoding="utf-8"))["effect_per_block"]
-            # An infinite effect, which JSON lacks, has no distance from the median; void rounds have no effect.
+            # None is an infinite effect, which has no distance from the median; if all rounds are void, there are none.
             if None in effects or not effects or min(effects) == max(effects):
                 continue
             if all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
@@ -169,7 +169,7 @@ def _shifted(cell: Recorded, residual: float) -> float:
 
 
 def rate(form: str, replay: str, experiment: Callable[[], Verdict], *, may_hold: bool = False) -> ErrorRate:
-    """Repeat an experiment, and count its wrong verdicts; "holds" is right where the claim is true."""
+    """Repeat an experiment, and count its wrong verdicts; with ``may_hold``, the claim is true."""
     verdicts = [experiment() for _ in range(EXPERIMENTS)]
     return ErrorRate(
         form=form,
@@ -189,7 +189,7 @@ def of_blocks(cells: Sequence[Recorded], name: str, *, form: Form, chance: rando
         threshold = nothing if name == "variants swapped" and form is Form.MORE else cell.claim.threshold
         return decided(REPLAYS[name](cell, chance), scale=cell.claim.scale, threshold=threshold, form=form)
 
-    # Identical variants do not differ.
+    # If variants are swapped, the claim that they are the same is true.
     return rate(form.value, name, experiment, may_hold=name == "variants swapped" and form is Form.SAME)
 
 
@@ -205,7 +205,7 @@ def decided(
 
 
 def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) -> ErrorRate:
-    """Replay shares of independent units with the true share at the threshold."""
+    """Simulate shares of independent units with the true share at the threshold."""
 
     def experiment() -> Verdict:
         return decided(
@@ -220,7 +220,7 @@ def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) ->
 
 
 def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
-    """Replay dose-responses: half of the rounds have the doses in order, the others shuffled to miss the threshold."""
+    """Simulate dose-responses: half of the rounds are in order, the others are shuffled and miss the threshold."""
 
     def draw() -> Ordered:
         while True:
@@ -237,7 +237,7 @@ def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Replay everything, write docs/error-rates.json, and print the rates."""
+    """Replay and simulate everything, write docs/error-rates.json, and print the rates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="folders with runs")
     parser.add_argument("--seed", type=int, default=1)

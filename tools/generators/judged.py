@@ -28,7 +28,7 @@ _NAMING: Final = frozenset(
 
 
 class Status(StrEnum):
-    """The status of a line, in a page's words."""
+    """The status of a line, as pages name it."""
 
     TESTED = "tested here"
     DEFAULT = "as nginx's default"

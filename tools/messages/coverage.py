@@ -50,7 +50,7 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
 
     The row may have fixed words for a placeholder ("host not found in upstream" for "%s in upstream"), but not for the
     whole format: unless both begin with the same ten characters, one must contain the longest fixed part of the other.
-    ``strict``: fixed words for placeholders are not allowed, unless the format begins with one or ends with its only one.
+    ``strict``: fixed words for placeholders are not allowed, unless the format begins with one or ends in its only one.
     """
     leading, longest = _parts(format_)
     begin, own = _parts(row)

@@ -17,7 +17,7 @@ PACKAGE: Final = HERE.parents[1] / "tuneproof"
 PYODIDE: Final = HERE / "node_modules" / "pyodide"
 RUNTIME: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
 _ROOMS: Final = ("audit", "conf", "lines")
-"""The packages that an audit needs, none of them third-party."""
+"""The packages in tuneproof/ that an audit needs."""
 
 
 def packed() -> Iterator[tuple[Path, str]]:

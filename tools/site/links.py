@@ -28,7 +28,7 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, config: Any, page: Any, **_: object) -> str:
-    """Return a page's text with the links that leave docs/ replaced."""
+    """Return a page's text with its links out of docs/ replaced; the index also links to what the site adds."""
     up = re.escape("../" * (page.file.src_uri.count("/") + 1))
     address = f"{config['repo_url'].rstrip('/')}/blob/HEAD"
     text = re.sub(rf"\]\({up}([^)\s]+)\)", rf"]({address}/\1)", markdown)

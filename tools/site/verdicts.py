@@ -1,8 +1,8 @@
 """The page of verdicts by machine and version: ``python -m tools.site.verdicts FOLDER``.
 
 FOLDER contains the results that others sent in (contributed/README.md). They are strangers' files, so they are read
-within limits, checked against the schema, and compared by the ids of known claims. The only texts from them on the page
-are a line about each machine, and a refused file's name and error, as code, so that they cannot contain HTML or links.
+within limits and checked against the schema; only results with ids of our own are shown. The only texts from them on
+the page are a line about each machine, and a refused file's name and error, as code that cannot contain HTML or links.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def of(results: Results) -> Machine:
 
 
 def page(own: Results, others: Sequence[Machine], refused: Sequence[str]) -> str:
-    """Return the page: a table for each scenario, a line for each of our own results, a column for each machine."""
+    """Return the page: for each scenario, a table with a line for each of our results and a column for each machine."""
     machines = [of(own), *others]
     lines = [
         "# Verdicts by version and machine",
@@ -76,7 +76,7 @@ def _code(text: str) -> str:
 
 
 def page_of(folder: Path) -> tuple[str, list[str]]:
-    """Return the page with the results in a folder, and the rejected files, each with the reason."""
+    """Return the page with the results in a folder, and the refused files, each with the reason."""
     others, refused = [], []
     for file in sorted(folder.glob("*.json")):
         try:

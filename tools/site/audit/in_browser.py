@@ -7,12 +7,11 @@ from tuneproof.audit.auditing import audit
 from tuneproof.audit.render import render
 from tuneproof.errors import TuneproofError
 
-WIDTH = 100
-"""The columns on the screen."""
+WIDTH = 100  # columns
 
 
 def audited(text: str, version: str) -> str:
-    """Return an audit's output, or an error; an empty version means all versions that know the directives."""
+    """Return an audit's output, or an error; an empty version means each stable one that fits, or else mainline."""
     sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
     try:
         return render(audit("-", version=version or None), width=WIDTH)
