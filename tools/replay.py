@@ -53,8 +53,8 @@ class Recorded:
     def residuals(self) -> tuple[float, ...]:
         """The distance of each round from the median, on the additive scale; as many are above the median as below.
 
-        The middle round counts once as the one above it and once as the one below, if they exist. If several are equal to
-        the median, other rounds without a counterpart on the other side move to it.
+        A single middle round counts once as the one above it and once as the one below, if both exist. With several,
+        other rounds without a counterpart on the other side move to the median.
         """
         additive = [math.log(effect) if self.claim.scale is Scale.RATIO else effect for effect in self.effects]
         middle = statistics.median(additive)
