@@ -50,8 +50,6 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class _Level:
-    """A block with its content."""
-
     text: str
     said: Sequence[Statement]
 

@@ -35,7 +35,7 @@ class Written:
     """One message that the source can log."""
 
     file: str  # its path in src/
-    level: str  # nginx's word for the level; "varies" if errno or the configuration decides
+    level: str  # nginx's word for the level, or VARIES
     format: str  # as in printf, with nginx's own letters
     has_place: bool = False  # whether a file and a line of the configuration follow
 
