@@ -11,7 +11,7 @@ from tuneproof.conf.tree import Block
 
 
 class State(StrEnum):
-    """The state of a piece of advice in a configuration; the most urgent first."""
+    """The state of a piece of advice in a configuration, in the order for findings of the same urgency."""
 
     HARMFUL = "harmful"
     WITHOUT_EFFECT = "without effect"
@@ -26,7 +26,7 @@ class Advised:
     """One piece of advice at one place."""
 
     name: str  # the catalogue scenario that measures it
-    claim: str  # the scenario's claim on which the recorded verdict is shown
+    claim: str  # the claim of which the recorded verdict is shown
     state: State
     at: Statement | Block  # its place: a directive or a block
     why: str  # the cause, and what it costs or gains, in one or two sentences
@@ -53,7 +53,7 @@ class Advised:
 
     @property
     def urgency(self) -> tuple[int, int]:
-        """The sort key: findings that break or leak something first, then costs, lines without effect, and hints."""
+        """The sort key: findings that break or leak something first, then costs, lines without effect, and the rest."""
         states = list(State)
         if self.state is State.IN_EFFECT or self.routine:
             return 3, states.index(self.state)

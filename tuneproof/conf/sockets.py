@@ -1,7 +1,7 @@
 """The sockets that nginx opens for the ``listen`` directives of all servers in a block, and its error messages.
 
-ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; nginx calls the first
-of these in the order of the directives.
+Source: ngx_http_core_listen, which nginx calls for each directive in the order of the files, ngx_http_add_listen,
+ngx_http_init_listening and ngx_open_listening_sockets.
 """
 
 from collections import defaultdict
@@ -95,7 +95,7 @@ class _Merged:
     options: Statement | None = None
     has_default: bool = False
     redefined: list[Statement | Block] = field(default_factory=list)
-    expected: frozenset[str] | None = None  # the protocols with which nginx does not warn about the next listen
+    expected: frozenset[str] | None = None  # the protocols that the next listen may have without a warning
     has_changed: bool = False  # whether the protocols of its listens differ
 
     def add(self, server: Block, listen: Listen) -> None:

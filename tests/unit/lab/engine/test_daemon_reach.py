@@ -43,7 +43,7 @@ def wrapped(cause: OSError) -> DockerException:
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_an_unresponsive_docker_host_is_named_with_the_systems_reason(
+def test_a_docker_host_without_a_socket_is_named_with_the_systems_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
@@ -102,7 +102,7 @@ def test_the_remedy_for_a_missing_permission_is_the_docker_group() -> None:
     assert "usermod -aG docker" in error.remedy
 
 
-def test_after_a_missing_default_socket_the_lab_may_start_an_engine() -> None:
+def test_if_the_default_socket_is_missing_the_lab_may_start_an_engine() -> None:
     """The remedy still lists the steps, for users without root."""
     error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
     assert isinstance(error, NoLocalEngineError)

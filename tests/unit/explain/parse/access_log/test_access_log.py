@@ -138,7 +138,7 @@ def test_a_summary_shows_the_stall_in_the_article() -> None:
 
 
 def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
-    """If a file's size is unknown, the size of at least half of its URI's responses is complete; queries are ignored.
+    """The size that at least half of a URI's responses have counts as complete; query strings are ignored.
 
     A size that occurs again may be that of a compressed body, and a page without a usual size may be generated. If
     most responses were cut short, as in the article, none looks short.
@@ -243,7 +243,7 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
     ],
     ids=["upgraded", "408", "502", "a body", "small", "upstreams alone", "not connected", "sent at once"],
 )
-def test_times_with_another_reason_do_not_count(lines: list[str], figure: str, times_s: list[float]) -> None:
+def test_times_with_another_cause_do_not_count(lines: list[str], figure: str, times_s: list[float]) -> None:
     assert getattr(summary(lines), figure) == distribution(times_s)
 
 
@@ -307,7 +307,7 @@ def failing(*minutes: tuple[int, int]) -> Outages:
 
 
 def test_the_worst_outage_is_the_period_with_most_server_errors() -> None:
-    """A minute with few errors between two bad ones is part of it; minutes with 5 % of errors are not an outage."""
+    """A minute with few errors between two bad ones is part of it; minutes with 5 % errors are not an outage."""
     outages = failing((100, 0), (100, 40), (100, 3), (100, 50), (1_000, 2), (100, 30))
     assert outages.worst() == Outage(begin_s=60, end_s=240, requests=300, failed=93)
     assert failing((100, 5), (100, 5)).worst() is None
