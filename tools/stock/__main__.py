@@ -1,9 +1,9 @@
 """``python -m tools.stock``: run the lab on a stock Debian in QEMU, and compare the verdicts with this host's.
 
 Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages of
-requirements.lock and this host's lab images. It is kept in ~/.cache/tuneproof, named by a hash of its contents; the
-machine writes to a copy. A second disk has the current checkout, and a third returns ``results/``. The machine has no
-network.
+requirements.lock and this host's lab images. It is kept in ~/.cache/tuneproof, named after a hash of what it is made
+from; the machine writes to a copy. A second disk has the current checkout, and a third returns ``results/``. The
+machine has no network.
 """
 
 import argparse
@@ -105,9 +105,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--package", action="append", default=[], metavar="NAME", help="a further package for the disk")
     parser.add_argument("--append", default="", metavar="ARGUMENTS", help="kernel arguments, such as apparmor=0")
-    parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="a shell script to run there instead")
+    parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="shell script to run in the machine")
     parser.add_argument("--minutes", type=float, default=25, help="time limit for the job (default: 25)")
-    parser.add_argument("--beside", type=Path, metavar="RESULTS", help="what to compare with (default: results/latest)")
+    parser.add_argument("--beside", type=Path, metavar="RESULTS", help="results to compare with, if not the latest")
     parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="arguments for `./lab run` there, after --")
     options = parser.parse_args(arguments)
     latest = ROOT / "results" / "latest"
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
-    """Return the folder with the disk, the kernel and its initrd; create them if none has this content."""
+    """Return the folder with the disk, the kernel and its initrd; create them if none is made from the same."""
     images = subprocess.run(
         [sys.executable, ROOT / ".ci/tools/images.py", *nginx],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -173,7 +173,7 @@ def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) ->
     say(f"making the disk with Debian {suite}")
     try:
         mirror = [package_mirror()]
-    except CannotRunHereError:  # on other systems than Debian, mmdebstrap knows where packages are
+    except CannotRunHereError:  # on systems other than Debian, mmdebstrap knows where the packages are
         mirror = []
     subprocess.run(
         [
@@ -217,7 +217,7 @@ def run_in(
     limit_s: The time limit, after which the script is interrupted.
 
     Returns the script's status; 124 if it was interrupted.
-    Raises CannotRunHereError: The machine did not end, or left no results.
+    Raises CannotRunHereError: The machine did not power off, or left no results.
     """
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as temporary:
         given, brought = Path(temporary) / "given.tar", Path(temporary) / "brought.tar"
@@ -235,7 +235,7 @@ def run_in(
             with tarfile.open(brought) as archive:
                 archive.extractall(folder, filter="data")
         except tarfile.ReadError as error:
-            raise CannotRunHereError("the machine ended without results", remedy="see its output above") from error
+            raise CannotRunHereError("the machine powered off without results", remedy="see its output above") from error
     return int((folder / "status").read_text(encoding="ascii"))
 
 
@@ -253,7 +253,7 @@ def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 
 def drive(path: Path, more: str = "") -> str:
-    """Return a file as an argument for QEMU's -drive; after a crash of this host, the file is made again."""
+    """Return a file as an argument for QEMU's -drive. A crash of this host may damage the file (cache=unsafe)."""
     return f"file={path},if=virtio,format=raw,cache=unsafe{more}"
 
 
@@ -270,7 +270,7 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: fl
         subprocess.run(command, stdin=subprocess.DEVNULL, check=True, timeout=ends_within_s)
     except subprocess.TimeoutExpired as error:
         raise CannotRunHereError(
-            f"the machine did not end within {ends_within_s:.0f} s", remedy="see its output above"
+            f"the machine did not power off within {ends_within_s:.0f} s", remedy="see its output above"
         ) from error
 
 

@@ -200,7 +200,7 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     number = count(len(found.differences), "change affects these files", "changes affect these files")
     parts = [f"From nginx {_release(audit.facts.version)} to {_release(new)}: {number}."]
     if as_numbers(new) > as_numbers(newest()):
-        parts.append(f"Changes after {newest()} are not known to this release.")
+        parts.append(f"This version of Tuneproof does not know changes after {newest()}.")
     later = list(of_later_versions(audit.facts.configuration.main, audit.facts.version_numbers))
     nginx = "NGINX" if found.after.facts.configuration.is_broken else f"NGINX {audit.facts.version}"
     parts += _problems(audit, width, nginx=nginx, more=later)

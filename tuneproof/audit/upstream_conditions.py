@@ -1,4 +1,4 @@
-"""Row conditions about upstreams: names over TLS, protocols, peers and resolvers."""
+"""Row conditions about upstreams: names over TLS, resolvers, protocols, peers, buffering and caching."""
 
 import ipaddress
 import re
@@ -108,12 +108,12 @@ def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> s
 def _is_chosen_in_handshake(at: Statement | Block, block: Block, _facts: Facts) -> str:
     """Return the variable through which a client of stream{} chooses the host; empty for none."""
     found = _CLIENTS_OF_STREAMS.fullmatch("".join(at.args[:1]))
-    # nginx may use such a server only for the names that it lists.
+    # A server with server_name possibly gets only connections for these names.
     return found[1] if found is not None and not block.local("server_name") else ""
 
 
 def _takes_any_host(block: Block, facts: Facts) -> bool:
-    """Tell whether a server also gets requests for hosts that no server names."""
+    """Tell whether a server also gets requests for hosts that are in no server_name."""
     server = block.around("server")
     return server is not None and any(socket.default is server for socket in facts.sockets.of(server))
 

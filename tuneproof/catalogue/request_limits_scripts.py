@@ -21,7 +21,7 @@ COOKIE_BYTES: Final = 2000
 BODY_BYTES: Final = 100_000
 BODIES: Final = 10
 DOWNLOADS: Final = 5
-# The kernel reports room once a third of what nginx has written is read; at this rate, that takes more than 2 s.
+# The kernel reports room once a third of the send buffer is free; at this rate, that takes more than 2 s.
 STEADY_BYTES_PER_S: Final = 4000
 STEADY_S: Final = 4.2
 SILENT_BYTES_PER_S: Final = 40

@@ -36,7 +36,7 @@ def buffer_problems(
 
 
 def refusal_on_x86(said: Statement, http: Block) -> str:
-    """Return nginx's error about a size that is wrong on x86, but not with all larger pages; empty for others."""
+    """Return nginx's error about a size that is wrong on x86, but right with some larger pages; empty for others."""
     kind = said.name.partition("_")[0]
     levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
     for block in levels if not http.absent_sites else ():

@@ -54,7 +54,7 @@ def lay(ip: IPRoute) -> None:
         # With a vnet header, frames longer than the MTU pass through the wire in one piece.
         ip.link("add", ifname=name, kind="tun", tun_type=_TAP, tun_vnet_hdr=1)
         ip.link("set", index=_index(ip, name), mtu=link.get_attr("IFLA_MTU"))
-    # While a TAP link is down, the kernel outside considers it to have no peer.
+    # While a TAP link is down, the other end of the wire has no carrier.
     for name in (ASIDE, WIRE_LINK):
         ip.link("set", index=_index(ip, name), state="up")
 

@@ -36,7 +36,7 @@ class Kernel:
 
 
 class FakeTracer:
-    """A fake bpftrace that prints the figures of another second for each second that is read."""
+    """A fake bpftrace: each time a second has been read, it prints the next one."""
 
     pid = 99
 

@@ -69,7 +69,7 @@ def test_an_unfinished_iteration_counts_once_with_its_latest_duration() -> None:
 
 
 def test_calls_on_the_same_kind_of_file_are_summed() -> None:
-    """Each download has another client port and another temporary file."""
+    """Each download has its own client port and its own temporary file."""
     calls = [
         Call(name=name, on=on, took_s=0.1, moved_bytes=1)
         for name, on in (

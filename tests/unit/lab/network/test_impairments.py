@@ -104,12 +104,12 @@ def test_packets_in_flight_that_do_not_fit_are_rejected_unless_the_queue_is_set(
     ],
 )
 def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment, packets: int) -> None:
-    """The buffer is one round trip at the rate, or 20 ms if that is longer; the queue has at least 100 frames."""
+    """The buffer is one round trip at the rate, or 20 ms if that is longer; the queue has room for at least 100 frames."""
     assert impairment.queue_packets == packets
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
 
-def test_each_field_except_the_limit_shapes_a_link_on_its_own() -> None:
+def test_fields_that_need_no_other_shape_a_link_on_their_own_except_the_limit() -> None:
     """Jitter and reordering need a delay. A limit alone has no effect, since no packets wait."""
     fields: list[dict[str, Any]] = [
         {name: 1} for name in ("delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit")
@@ -164,7 +164,7 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
 
 
 def test_a_limit_must_fit_into_memory_even_with_super_frames() -> None:
-    """A hundred frames of 64 KiB need about as much memory as 2600 full-size ones."""
+    """A hundred frames of 64 KiB need about as much memory as 2600 frames of 1514 bytes."""
     assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
     with pytest.raises(BadInputError, match="limit_packets: 101 is too many for frames of 64 KiB; 100 at most"):
         Impairment(rate_mbit=1000, limit_packets=101)

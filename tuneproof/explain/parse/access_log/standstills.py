@@ -1,14 +1,15 @@
 """Moments at which a worker continued after a stall, while others worked.
 
-A worker's clock is cached during a loop iteration, so all events handled in the next one have the same time. With
+A worker reads the clock once per loop iteration, so all events of the first iteration after a stall have one time. With
 times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
 upstream was open, when a request ended. During a stall there are none of these, and at its end many.
 
-A late connect can have other reasons, but they do not leave all of these signs: the worker logged nothing for long
-before it noticed the connection; several of its requests, from other clients, continued within milliseconds; and
+A late connect can have other reasons, but they do not leave all of these signs: the worker had shown no activity
+for long when it noticed the connection; several of its requests, from other clients, continued within milliseconds; and
 another worker began to connect to the same server later, and finished sooner. A network outage or a slow
 TLS handshake would delay the other connection, too, and separate delays end separately. Waiting requests continue in
-the same iteration or the next; a request that was read after the response may be the same client's next one.
+the same iteration or the next; a request that was read after the response does not count, since it may be
+the same client's next one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -24,7 +25,7 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 # Time above the shortest connect to the server, longer than a scheduler's gaps on a busy machine with two cores.
 LATE_MS: Final = 30
 SILENT_MS: Final = 50
-# The number of signs that a worker shows on average in such a silence: the probability of none is e^-3, 5 %.
+# A silence counts if a worker shows on average this many signs in such a time: the chance of none is e^-3, 5 %.
 _EXPECTED: Final = 3
 # This many other clients must have requests that continue with the late one: a single one may be chance.
 TOGETHER: Final = 2
