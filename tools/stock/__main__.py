@@ -235,7 +235,7 @@ def run_in(
             with tarfile.open(brought) as archive:
                 archive.extractall(folder, filter="data")
         except tarfile.ReadError as error:
-            raise CannotRunHereError("the machine powered off without results", remedy="see its output above") from error
+            raise CannotRunHereError("the machine left no results", remedy="see its output above") from error
     return int((folder / "status").read_text(encoding="ascii"))
 
 

@@ -104,7 +104,7 @@ def test_packets_in_flight_that_do_not_fit_are_rejected_unless_the_queue_is_set(
     ],
 )
 def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment, packets: int) -> None:
-    """The buffer is one round trip at the rate, or 20 ms if that is longer; the queue has room for at least 100 frames."""
+    """The buffer is one round trip at the rate, at least 20 ms; the queue has room for at least 100 frames."""
     assert impairment.queue_packets == packets
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
