@@ -49,7 +49,7 @@ def gains_of(cells: Sequence[Cell]) -> list[Gain]:
 
 
 def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
-    """Return what to change, what to consider, what is fine, and what was not tested, each with its reason.
+    """Return what to change, what to consider, what is fine, and what was not decided or not tested.
 
     ``left_out``: parts of the configuration without a result, in words.
     """
