@@ -56,8 +56,8 @@ class Collector:
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
-    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # descriptors when watching began, by id
-    _away: set[int] = field(default_factory=set)  # workers not yet seen by the program, and not in epoll_wait
+    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # descriptors when watching began
+    _away: set[int] = field(default_factory=set)  # workers outside of epoll_wait whose iteration began unseen
 
     def begin(self, now_ns: int) -> None:
         """Set the beginning of the first second (monotonic clock), when all probes are attached."""
@@ -102,7 +102,7 @@ class Collector:
         return ()
 
     def end(self, now_ns: int) -> tuple[LoopSecond, ...]:
-        """Return the partial second after the last full one; empty if it is under 0.2 s, without a long iteration."""
+        """Return the partial second after the last full one; empty if under 0.2 s and without a long iteration."""
         # bpftrace may take more than a second to end, and meanwhile print another second.
         now_ns = max(now_ns, self._last_ns)
         is_long = now_ns - self._last_ns >= _SHORTEST_NS

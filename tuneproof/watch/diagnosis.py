@@ -60,7 +60,7 @@ def some(pids: Sequence[int]) -> str:
 
 
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield one line for each worker with the longest iterations, then the numbers of other busy and of idle ones."""
+    """Yield one line for each busy worker, or the 16 with the longest iterations, then the numbers of the others."""
     busy = [loop for loop in loops if loop.iterations or loop.long]
     shown = sorted(busy, key=lambda loop: -loop.longest_s)[:WORKERS_SHOWN]
     for loop in sorted(shown, key=loops.index):

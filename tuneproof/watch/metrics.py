@@ -17,7 +17,7 @@ _Key = tuple[str, int]
 
 
 class Metrics:
-    """Sums since watching began, which the server's thread reads while seconds arrive.
+    """Sums since watching began; the server's thread reads them while others are added.
 
     Bytes are counted only in seconds in which calls are timed. A worker is dropped five minutes after its end, since
     each reload brings new ones.
@@ -63,7 +63,7 @@ class Metrics:
             for key, histogram in self._histograms.items():
                 of, name = _labels(key), "nginx_loop_iteration_seconds"
                 for exponent in _BUCKETS_EXPONENTS:
-                    # An exponent is the floor of the binary logarithm, so smaller ones are below the bucket's limit.
+                    # An exponent is the floor of the binary logarithm, so values with a smaller one are below ``le``.
                     number = sum(count for each, count in histogram.items() if each < exponent)
                     lines.append(f'{name}_bucket{{{of},le="{2**exponent / _NS_PER_S}"}} {number}')
                 lines.append(f'{name}_bucket{{{of},le="+Inf"}} {histogram.total()}')

@@ -1,6 +1,6 @@
 """The view from outside, without privileges: the delays of small requests on keepalive connections.
 
-A worker serves a connection from its first byte to its last. When one worker's event loop stalls, its connections are
+One worker serves a connection from the first byte to the last. When one worker's event loop stalls, its connections are
 late and the others are not; a delay of all connections (the path, a busy machine) is not due to one worker. Therefore
 only connections in the same few seconds are compared. Behind a load balancer, one machine may be late instead.
 """
@@ -24,7 +24,7 @@ from tuneproof.explain.parse.figures import distribution
 from tuneproof.wording import count, one_line, seconds
 
 CONNECTIONS: Final = 12
-"""With reuseport and two workers, one round in 2,048 reaches only one; with four, one round in eight misses one."""
+"""With reuseport and two workers, one round in 2,048 misses a worker; with four workers, one in eight does."""
 RATE_HZ: Final = 20.0
 """Requests per second on each connection."""
 ROUND_S: Final = 4.5
@@ -176,7 +176,7 @@ async def _ask(
     ends_s: float,
     found: Measured,
 ) -> None:
-    """Send requests at the rate; a late response delays the next request to the next tick.
+    """Send requests at RATE_HZ; a late response delays the next request to the next tick.
 
     Each request is sent at a random moment in its tick: regular pauses of a machine, as with a CPU quota, would
     otherwise always hit the same connections.
@@ -229,7 +229,7 @@ def split(of: Round) -> Split:
 
 
 def report(found: Measured) -> Iterator[str]:
-    """Yield the result of the rounds as lines of plain text; indented lines belong to the last one that is not."""
+    """Yield the result of the rounds as lines of plain text; indented lines belong to the unindented line above."""
     rounds = found.rounds
     everything = [took for each in rounds for answers in each for took in answers]
     if found.refused:

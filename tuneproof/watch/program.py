@@ -91,7 +91,7 @@ _SECOND_IS_PATH: Final = frozenset({"openat", "newfstatat", "unlinkat", "renamea
 WATCHED: Final = "watched"
 """The name of the map of watched threads, without bpftrace's @."""
 STARTS: Final = "start"
-"""The name of the map with the starts of threads' iterations; a thread that is no longer watched must be removed."""
+"""The name of the map with the starts of threads' iterations; the caller removes threads that it no longer watches."""
 
 
 class Level(Enum):

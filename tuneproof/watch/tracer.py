@@ -175,7 +175,6 @@ class Tracer:
 
 
 def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
-    """Return the error for a map that the kernel did not create."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if memlock and _NOT_PERMITTED in tail and _kernel() < _NO_MEMLOCK_SINCE and _is_administrator():
         return CannotRunHereError(

@@ -186,7 +186,6 @@ class Watching:
         return made
 
     def _finish(self, run: _Run) -> tuple[LoopSecond, ...]:
-        """End a program, and return its remaining output."""
         self._end_account()
         ended_ns = time.monotonic_ns()
         whole = [each for line in run.tracer.finish() for each in run.collector.feed(line)]

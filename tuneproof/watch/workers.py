@@ -74,7 +74,7 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
 
 
 def _with_upgrades(chosen: set[int], masters: set[int]) -> set[int]:
-    """Add the masters that a binary upgrade (SIGUSR2) started: children of these masters."""
+    """Add the masters that a binary upgrade (SIGUSR2) started: children of the chosen masters."""
     return chosen | {pid for pid in masters if _parent(pid) in chosen}
 
 
@@ -206,7 +206,7 @@ def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
     """Return what processes' descriptors refer to, without those closed by now.
 
     A TCP socket is a client's if something in the process's network namespace listens on its local port; otherwise, it
-    is an upstream's. A namespace's sockets are read once for all of its processes: workers share it, and may have many.
+    is an upstream's. The sockets of a namespace are read once for all of its processes, since they may be many.
 
     Args:
         wanted: Descriptors by process id; None stands for all of them.
