@@ -80,7 +80,7 @@ def write_text(path: Path, text: str, *, inputs: Iterable[str] = ()) -> None:
 
 
 def _is_same(path: Path, name: str) -> bool:
-    """Return whether both exist and are one file. The name may come from a dump, and be no possible path."""
+    """Return whether both exist and are one file. The name may come from a dump, and be invalid as a path."""
     try:
         return path.samefile(name)
     except (OSError, ValueError):

@@ -30,7 +30,7 @@ class Absent:
 
     lines: tuple[str, ...] = ()  # directives for http{}
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Files to create, by path: the names of their materials."""
+    """Files to create: the name of each one's material, by path."""
 
     def added_to(self, needs: Needs) -> Needs:
         """Return what nginx needs in order to start with these additions."""

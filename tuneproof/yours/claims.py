@@ -26,7 +26,7 @@ _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
-# The catalogue's claim about the bound has the same margin.
+# Claims about bounds in the catalogue have the same margin.
 _BOUND_MARGIN: Final = 1.02
 # nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's memory, including 16
 # KiB records in both directions and ssl_buffer_size.
@@ -116,7 +116,7 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
 
 
 def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remedy, *, by: str) -> OwnClaim:
-    """Return the claim that small receive buffers make loop iterations short; ``by`` names the setting for its id."""
+    """Return the claim that small receive buffers shorten loop iterations; ``by``: the setting in the claim's name."""
     return _claim(
         f"{name}_{by}_restores_the_loop",
         f"With small receive buffers, a loop iteration reads less of the large responses of {route.shown}",

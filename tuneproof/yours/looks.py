@@ -39,7 +39,7 @@ class Figure:
     """A number to compare."""
 
     what: str
-    margin: float  # the minimum ratio
+    margin: float  # the smallest ratio that is a difference
     why: str
     shown: Callable[[float], str] = format_number
 
@@ -50,13 +50,13 @@ FIGURES: Final[Mapping[str, Figure]] = {
         margin=1.5,
         why="it varies a little with the clients that each worker gets; a difference of half has another cause",
     ),
-    "kept": Figure(what="idle connections to the upstream kept open after them", margin=1.5, why="likewise"),
+    "kept": Figure(what="idle connections to the upstream kept open after 32 requests", margin=1.5, why="likewise"),
     "from_cache": Figure(what="answers from the cache, of 32", margin=1.0, why="a count"),
     "client_requests": Figure(
         what="requests that one client connection may send, up to 1001", margin=1.0, why="a count"
     ),
     "closed": Figure(what="idle client connections that a reload closes, of 4", margin=1.0, why="a count"),
-    "answered": Figure(what="clients that are answered on them after the reload, of 4", margin=1.0, why="a count"),
+    "answered": Figure(what="clients answered on idle connections after a reload, of 4", margin=1.0, why="a count"),
     "grown_bytes": Figure(
         what="memory for each slow reader",
         margin=1.25,

@@ -55,7 +55,7 @@ class Needs:
     starts_in_background: Statement | None  # the ``daemon on`` in the files, if there is one
     stays_in_foreground: bool  # whether the files have a ``daemon off``
     modules: tuple[str, ...]  # paths of the loaded modules, as written
-    prefix: str = ""  # folder for relative names of logs and caches; empty if there are none
+    prefix: str = ""  # folder for relative names of logs and caches; empty if no name is relative
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:

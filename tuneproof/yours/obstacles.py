@@ -90,7 +90,7 @@ def holds(condition: Block, request: Request) -> bool | None:
         return None
     if not rest:
         return value not in _NO
-    # An empty text is not an argument.
+    # If the second operand is empty, it is missing.
     operator, other = (*rest, "")[:2]
     if operator in {"=", "!="}:
         wanted = request.value(other)
@@ -121,9 +121,9 @@ def _value(text: str, block: Block, request: Request) -> str | None:
 
 
 def _mapped(source: str, known: Mapping[str, str], request: Request) -> str | None:
-    """Return a map's value for a text: by the same text, the first regular expression that matches, or the default.
+    """Return a map's value for a text: of an equal text, else of the first regex that matches, else the default.
 
-    Texts in another letter case are the same (ngx_http_map_find).
+    Texts are compared without regard to case (ngx_http_map_find).
     """
     for key, value in known.items():
         if key.lower().removeprefix("\\") == source.lower() and key != "default" and not key.startswith("~"):
@@ -265,7 +265,7 @@ def _rules(level: Block) -> list[Statement]:
 
 
 def _may_be_in_lab(address: str) -> bool:
-    """Return whether an engine's network may have addresses in a range; its addresses are private."""
+    """Return whether an engine's network, which is private, may have addresses in a range."""
     try:
         network = ipaddress.ip_network(address, strict=False)
     except ValueError:

@@ -48,7 +48,7 @@ _MOST_ROUTES: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
-# A newer nginx or a module may accept such lines; files that a copy lacks are created empty, and reported.
+# Problems that stop no test: a newer nginx or a module may accept the lines, and missing files are created empty.
 _FOR_NGINX_TO_SAY: Final = ("unknown directive", 'unknown "', "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a loop iteration",
@@ -104,7 +104,7 @@ class Wanted:
     choice: Choice | None = None  # how that version was chosen; None if the user named it
     image: str = ""  # the full name of an image with that nginx; empty for the project's own image
     image_option: str = "--nginx-image"  # the option that names an image
-    main: str = DEFAULT_MAIN  # path of nginx.conf in that image
+    main: str = DEFAULT_MAIN  # path of nginx.conf in the container, unless a dump names it
     location: str = ""  # the path to test; empty to test one proxied location of each kind
     host: str = ""  # the server to test; empty for all
     stream: bool = False  # whether to test only how nginx delivers streams
@@ -144,9 +144,9 @@ class Prepared:
     subject: Subject  # the nginx that runs with it
     standin: Backend  # for all of its upstreams
     routes: tuple[Route, ...]  # one to each kind of proxied location, up to a maximum
-    left_out: Mapping[str, str]  # why other proxied locations have no route here, by place
+    left_out: Mapping[str, str]  # why other proxied locations are not in ``routes``, by place
     notes: tuple[str, ...]  # as ``around`` in a Proposal
-    packages: tuple[str, ...]  # as in a Proposal, too
+    packages: tuple[str, ...]  # as in a Proposal
 
 
 def prepare(wanted: Wanted, source: Source) -> Prepared:
@@ -423,7 +423,7 @@ class _Proposer:
         return self._patched("streams", "pass on a stream's events as they arrive", _COST_OF_STREAMS, edits)
 
     def _bounded(self, name: str, route: Route) -> tuple[str, Remedy, Subject] | None:
-        """Return the change after which the route's upstream connections receive less at once; None if they already do.
+        """Return the change that limits what a route's upstream connections receive at once; None if the files do.
 
         If nginx has no directive for this, the change is a kernel setting.
         """

@@ -68,7 +68,7 @@ class Probe:
 
     port: int  # the TCP port that the client connects to
     listens_on: int
-    """nginx's TCP port; differs from ``port`` if nginx listens on one address, to which connections are redirected."""
+    """nginx's TCP port; differs from ``port`` if connections are redirected to the one address that nginx uses."""
     tls: bool  # whether that port speaks TLS
     host: str
     path: str
@@ -183,7 +183,7 @@ def _route(
         if not found:
             return Route(proxied=proxied, **vars(probe))
         failed.append(found)
-    # The request with the fewest obstacles shows the reason.
+    # The reason is the first obstacle of the request with the fewest.
     nearest = min(failed, key=len, default=[f"no path is known for location {target.location}; see --location"])
     return Unreachable(proxied=proxied, why=nearest[0])
 
@@ -294,7 +294,7 @@ class _Door:
     port: int
     protocols: frozenset[str]
     servers: Sequence[Block]
-    entry: int  # the port that the client connects to; it is redirected if nginx listens on one address only
+    entry: int  # the client's port; connections are redirected if nginx listens on only one address
     socket: Socket | None = None  # None if the files do not determine it
 
     @property
@@ -370,7 +370,6 @@ def _taken(target: str, server: Block) -> Block | None:
 
 
 def _paths_to(location: Block, server: Block, facts: Facts) -> Iterator[str]:
-    """Yield paths that lead to a location."""
     yield from (path for path in _candidates(location) if _taken(path, server) is location)
     if not location.args:
         return

@@ -25,7 +25,7 @@ _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
 ANSWERED_WITHIN_S: Final = 10.0
-# Responses exceed the bound by this much, so that the socket buffers of a client that hardly reads are also full.
+# Responses exceed nginx's buffers by this much, so that the socket buffers of a client that hardly reads are also full.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
 # The first readers of a worker cost extra (touched pages of its tables), which is little per reader if there are many.
@@ -48,7 +48,7 @@ def requests(route: Route) -> Script:
     """Return the trial of some requests on keepalive connections.
 
     If requests are limited per client, or client connections end too soon, each request comes from a different client,
-    on a separate connection. The trial counts ``asked``, ``answered`` by a stand-in, the necessary
+    on a separate connection. The trial counts ``asked``, ``answered`` by a stand-in, their
     ``upstream_connects``, responses ``from_cache`` that a stand-in gave earlier, and ``status_<number>`` of the others
     (0 for no response, -1 for any other number).
     """
