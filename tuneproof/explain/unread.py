@@ -4,7 +4,7 @@ import json
 import re
 from typing import Final
 
-# Offset, bytes and description. A gzip file is already unpacked, so one inside it was compressed twice.
+# Offset, bytes and description. Gzip files were unpacked before, so one found here was compressed twice.
 _PACKED: Final = (
     (0, b"\x28\xb5\x2f\xfd", "compressed with zstd"),
     (0, b"\x04\x22\x4d\x18", "compressed with lz4"),

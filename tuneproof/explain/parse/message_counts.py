@@ -11,7 +11,7 @@ from tuneproof.messages.patterns import find_cut, find_one, words_again
 from tuneproof.messages.rows import Message, messages
 
 MOST_NAMES: Final = 256
-"""The number of names kept per kind, row and hour: they may come from requests. If it is reached, there may be more."""
+"""The most names kept per kind, row and hour, since clients can send any number. A full set may lack some names."""
 _OF_ZONES: Final = frozenset(
     {"limit_req", "limit_req_delay", "limit_conn", "limit_dry_run", "limit_req_zone_full", "zone_full"}
 )
@@ -35,7 +35,7 @@ _MAIL_STATES: Final = (" while in auth state", " while in http auth state", " wh
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
 # HTTP logs the server's name; stream and mail log its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
-# Before there is a request, HTTP logs the address, too.
+# Before there is a request, HTTP logs the listening address, too.
 _OF_HTTP_TOO: Final = (
     *(" while SSL handshaking", " while reading PROXY protocol", " while waiting for request", " while keepalive"),
     *(" while processing HTTP/2 connection", " while processing HTTP/3 connection", " while handling quic packets"),
@@ -54,20 +54,20 @@ class MessageCount:
 
     row: str  # the row's id
     number: int
-    first: str  # time of the first one, as in the log; empty if none
+    first: str  # time of the first one, as in the log; empty if unknown
     last: str  # time of the last one
     example: str  # the first one, at most 300 characters
-    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first, as below
+    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address; as below, the most frequent first
     clients: Mapping[str, int] = field(default_factory=dict)  # by address
     servers: Mapping[str, int] = field(default_factory=dict)  # by server_name
     requests: Mapping[str, int] = field(default_factory=dict)
     """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
-    zones: Mapping[str, int] = field(default_factory=dict)  # by name, for limits
+    zones: Mapping[str, int] = field(default_factory=dict)  # by name, for limits and full zones
     codes: Mapping[str, int] = field(default_factory=dict)  # by the number in the message, if the row depends on it
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
     streams: int = 0  # number about connections in stream{} or mail{}, not about requests
     mails: int = 0  # number of these that are certainly about mail{}
-    subrequests: int = 0  # number about requests that nginx makes for another one
+    subrequests: int = 0  # number about subrequests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class _Count:
 
     def __init__(self, example: str) -> None:
         self.number = self.streams = self.mails = self.subrequests = 0
-        self.again: dict[str, int] = {}  # by the words of lines that accompany the counted ones
+        self.again: dict[str, int] = {}  # number of accompanying lines, by their words
         self.example = example[:_SHOWN_CHARACTERS]
         self.first = self.last = ""
         self.upstreams: dict[str, int] = {}

@@ -14,7 +14,7 @@ from tuneproof.messages.patterns import find_one
 _STAMP: Final = re.compile(
     r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 )
-# Prefixes of other logs: auditd, even in the kernel's log; klog, as in ingress-nginx; PHP-FPM; gunicorn; uWSGI;
+# Prefixes of other logs: auditd, also in the kernel's log; klog, as in ingress-nginx; PHP-FPM; gunicorn; uWSGI;
 # supervisord; Passenger; nginx without a level.
 _OWN: Final = re.compile(
     r"(?:audit: )?type=\w+ (?:msg=)?audit\([\d.:]+\): "
@@ -37,7 +37,7 @@ _EVENT: Final = re.compile(
     r"\d+/\d+ nodes are available)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
-# A message of such a row contains one of these; most lines contain none. Searching takes a tenth of a pattern's time.
+# Messages of rows without levels contain one of these; most lines do not. Searching takes a tenth of a pattern's time.
 _ANY_OF_THEM: Final = tuple(
     (  # noqa: SIM905 - one line for each of eighty short texts would hide the program around them
         "segfault at|general protection|invalid opcode|ut of memory|ut of socket memory|oom-kill|OOM kill|OOMKill|"

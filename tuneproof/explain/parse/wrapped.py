@@ -23,7 +23,7 @@ _PREFIX: Final = re.compile(
     rf"|(?:<\d{{1,3}}>)?(?:{_MONTHS} [ \d]\d (?:\d{{4}} )?\d\d:\d\d:\d\d(?:\.\d+)?|{_ISO}"
     rf"|{_DAY} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z][\w+-]{{1,9}})"
     r" [\w.:-]{1,255} [\w./@-]{1,100}(?:\[\d+\])?: "
-    # The kernel's own lines also have such a time.
+    # short-monotonic; dmesg prints such a time without a host.
     r"|\[ *\d+\.\d+\] [\w.-]{1,255} (?:kernel|[\w./@-]{1,100}\[\d+\]): "
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
     # kubectl logs --timestamps and docker logs -t; CRI's files; logcli prints the labels
@@ -54,13 +54,13 @@ _MOST_LAYERS: Final = 3
 # An access log's line in an exported table, after its time: CloudWatch, Loki.
 _CSV_ROW: Final = re.compile(r'[^",\n]{1,60},"(?=[^"]*"")((?:[^"]|"")*+)"')
 
-# nginx's own beginning, anywhere in a line: other programs add columns, labels, keys, and "\n" for line breaks.
+# Where nginx's own text begins in a line: other programs add columns, labels, keys, and "\n" for line breaks.
 _BEGINNING: Final = re.compile(
     rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?i:{LEVELS})\] \d+#\d+: "
     rf"|(?:(?<![\w/.-])|(?<=\\n))(?:nginx|angie): \[(?:{LEVELS})\] )"
 )
 _LONGEST_PREFIX: Final = 1_000
-# A message does not follow a request, but a request may contain one, for example as user agent.
+# Text after a request is not from nginx: a request may contain a message, for example as user agent.
 _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
 # JSON in several lines may contain a message twice: what a shipper read, and what it sends.
 _JSON_KEY: Final = re.compile(r'\s*"([^"]{1,100})"\s*:\s*"')
@@ -91,7 +91,7 @@ def inner_lines(line: str) -> list[str]:
 
 
 def _field(text: str) -> str:
-    """Return the JSON or CSV field at the beginning of a text; a quote alone does not make a field."""
+    """Return the JSON or CSV field at the beginning of a text; without a field, the whole text."""
     if '\\"' in text:
         string = _JSON_STRING.match(text)
         try:
