@@ -29,7 +29,7 @@ def resolved(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
     """Return the context of an environment, and its source: a variable, a file, or nothing.
 
-    Raises BadInputError: the file cannot be read.
+    Raises BadInputError: config.json cannot be read.
     """
     if environment.get("DOCKER_HOST"):
         return DEFAULT, "DOCKER_HOST"

@@ -2,7 +2,7 @@
 
 The lease is a container that reads from the connection over which the session attached to it. When the session's
 process ends or its machine fails, the engine closes the container's input, and the container exits: at once if the
-process ends; within about three minutes without an answer from the machine (TCP keep-alive, every 15 s);
+process ends; within about three minutes if its machine stops answering (TCP keep-alive, every 15 s);
 over ssh, when the remote sshd notices (ClientAliveInterval, sshd_config(5)).
 
 The container has a new network namespace and every CPU of the host; it first prints their properties, which a run needs
@@ -75,7 +75,7 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     api = client.api
 
     def take() -> tuple[str, Any]:
-        # The container's input ends with the first connection (StdinOnce, which docker-py sets with stdin_open).
+        # The container's input ends when the first connection does (StdinOnce, which docker-py sets with stdin_open).
         container_id = api.create_container(
             image,
             entrypoint=list(_COMMAND),

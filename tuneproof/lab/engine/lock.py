@@ -1,7 +1,7 @@
 """An engine's lock: only one run at a time measures on an engine, no matter who started the run, or where.
 
 The lock is a container that is never started. The engine gives a container's name to one client only, atomically.
-Networks may share a name, and several clients can create a volume under one name. The lock is removed by its id, so
+Networks and volumes would not do: several clients can create one under the same name. The lock is removed by its id, so
 that nobody can remove a lock that somebody else has just taken. It has the session's labels, so the reaper and the
 sweep of leftovers remove it like everything else of a dead session.
 
@@ -134,7 +134,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # In some containers, this user id has no name.
+        # In some containers, the user id has no name.
         return str(os.getuid())
 
 

@@ -52,7 +52,7 @@ def environment_of(
     if "://" not in name:
         found = at_context(name, environment, option=option)
     elif urlsplit(name).scheme in _SCHEMES:
-        # Certificates for addresses come from the usual variables.
+        # For an address, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH name the certificates.
         found = at_context(DEFAULT, {**environment, "DOCKER_HOST": name})
     else:
         raise BadInputError(

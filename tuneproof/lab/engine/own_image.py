@@ -15,7 +15,7 @@ _ASK: Final = "for name in nginx angie openresty; do command -v $name >/dev/null
 _MEMORY_BYTES: Final = 256 << 20
 _PROCESSES: Final = 64
 _NUMBERS: Final = r"(\d+\.\d+\.\d+)"
-# Forks of nginx print their own version first, and OpenResty appends a number to nginx's.
+# Forks of nginx print their own version first, and OpenResty appends a number to nginx's version.
 _VERSIONS: Final = (re.compile(rf"\bnginx/{_NUMBERS}"), re.compile(rf"\w+/{_NUMBERS}"))
 _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _PREFIX: Final = re.compile(r"--prefix=(\S+)")

@@ -1,4 +1,4 @@
-"""An engine's pace, estimated from the time to start a container: everything else takes longer by the same factor."""
+"""An engine's pace, estimated from the start of a container: everything else should take longer by the same factor."""
 
 from typing import Final
 

