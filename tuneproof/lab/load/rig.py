@@ -1,6 +1,6 @@
 """The actions and counts that a counting trial can use.
 
-Each step waits until all responses have arrived. If a time limit expires first, or a precondition fails, it raises
+Most actions wait until all responses have arrived. If a time limit expires first, or a precondition fails, they raise
 :class:`VoidTrialError`; :meth:`Rig.before` also raises it on a machine so slow that a timer of nginx or the kernel
 would expire during the trial.
 """
@@ -210,7 +210,7 @@ class Rig(TrialNginx):
         return sum(listener.queued for listener in self.sockets(port).listeners)
 
     def fresh_port(self, ports: Sequence[int]) -> int:
-        """Return the first of these ports that has no socket in TIME-WAIT from an earlier trial on the subject's side.
+        """Return the first of these ports on which the subject has no socket in TIME-WAIT from an earlier trial.
 
         Raises LabError: all are in use.
         """
