@@ -2,8 +2,8 @@
 
 The lease is a container that reads from the connection over which the session attached to it. When the session's
 process ends or its machine fails, the engine closes the container's input, and the container exits: at once if the
-process ends; within about three minutes if its machine stops answering (TCP keep-alive, every 15 s);
-over ssh, when the remote sshd notices (ClientAliveInterval, sshd_config(5)).
+process ends; within about three minutes if its machine stops answering (TCP keep-alive, every 15 s); over ssh, when
+the remote sshd notices (ClientAliveInterval, sshd_config(5)).
 
 The container has a new network namespace and every CPU of the host; it first prints their properties, which a run needs
 anyway.
