@@ -1,4 +1,4 @@
-"""The images for a run on several engines: one engine builds them before measuring, and the others get copies."""
+"""The images for a run on several engines: before it starts, one engine builds them, and the others get copies."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
-    # Every pip index has the same mainline binary, and a run continues without it.
+    # Mainline is not copied: each engine can install the same binary with pip, and a run continues without it.
     versions = [one for one in versions_at(depths[-1] if depths else QUICK, asked) if one != MAINLINE]
     return [*role_images().values(), *subject_images(versions).values()]
 

@@ -44,7 +44,7 @@ def choose(arguments: Sequence[str]) -> int:
 
 
 def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
-    """Run a part on an engine; return pytest's status. Lines with news are printed after the engine's name."""
+    """Run a part on an engine; return pytest's status. Each line with news is printed after the engine's name."""
     folder = plan.folder / folder_of(engine, part)
     own = ("--shard", part.shard, "--seed", str(plan.seed), "--results", str(folder))
     words = ("tests/scenarios", *suite.FEWER_PLUGINS, *plan.arguments, *own, "--no-header", "--no-summary")

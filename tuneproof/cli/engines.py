@@ -1,13 +1,13 @@
-"""``./lab run --engine A --engine B``: a run's results, divided among several engines.
+"""``./lab run --engine A --engine B``: a run divided among several engines.
 
 The run is split into shards, as for several CI jobs; each engine takes one shard after the other from a pool, and runs
-it with its own pytest. Results of a lost engine are kept; the rest of its shard goes to another engine. After a look at
-its data, no result is measured again, since that would be a second chance to err: inconclusive results stay as they
-are, and a result is unsupported if its engine is lost after the first look.
+it with its own pytest. Results of a lost engine are kept; the rest of its shard goes to another engine. Once data has
+been analysed (a "look"), its result is not measured again, since that would be a second chance to err: inconclusive
+results stay as they are, and a result is unsupported if its engine is lost after the first look.
 
 pytest-xdist (3.8) does not fit: when a worker ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
-back (``mark_test_pending``), and our own would depend on undocumented classes.
+back (``mark_test_pending``), and a scheduler of our own would depend on undocumented classes.
 """
 
 import contextlib
@@ -111,7 +111,7 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
 
 
 def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the seed for all parts, and the arguments without it."""
+    """Return the seed for all parts, and the arguments without ``--seed``."""
     seeds, others = suite.values_of("--seed", arguments)
     if not seeds:
         return secrets.randbelow(_SEEDS), others
@@ -137,7 +137,7 @@ def _share_out(plan: Plan) -> "_Work":
 
 
 class _Work:
-    """The parts of a run, on several engines at once, each in its own thread."""
+    """The parts of a run; each engine runs its parts in its own thread."""
 
     def __init__(self, plan: Plan) -> None:
         parts = _PARTS_PER_ENGINE * len(plan.environments)
@@ -149,7 +149,7 @@ class _Work:
         self._noise_pct: dict[str, float] = {}
 
     def on(self, engine: str) -> None:
-        """Run one part after the other on an engine until none is left, or it is lost, unusable or too noisy."""
+        """Run parts on an engine, one by one, until none is left, or the engine is lost, unusable or too noisy."""
         done: list[Cell] = []
         try:
             for part in self.pile.parts_for(engine):
@@ -245,7 +245,7 @@ def _report(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Seque
 
 
 def _looked_at(results: Results) -> set[str]:
-    """Return the labs in an unfinished run that have had a look at their data."""
+    """Return the labs in an unfinished run with data that reached the first look."""
     journal = results.path.parent / "trials.jsonl"
     trials = map(json.loads, journal.read_text(encoding="utf-8").splitlines()) if journal.exists() else ()
     first_look, *_ = LOOKS[results.options.get("depth", QUICK)]
@@ -253,7 +253,7 @@ def _looked_at(results: Results) -> set[str]:
 
 
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
-    """Return results with the first verdict on each claim, unless that is unsupported without a measurement.
+    """Return results with one verdict on each claim: the first, or a later one if nothing was measured for the first.
 
     ``looked_at``: labs that were lost after their first look.
     """

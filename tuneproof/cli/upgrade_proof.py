@@ -106,7 +106,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Cal
 
 
 def _version(written: str, option: str) -> str:
-    """Return a version of the lab; empty for a version that comes from an image (BadInputError: the lab lacks it)."""
+    """Return a version of the lab; empty if an image has the version. BadInputError: The lab lacks it."""
     version = version_of(written, option=option) if written else ""
     if version and version not in SUITES:
         raise BadInputError(

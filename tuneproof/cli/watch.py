@@ -123,7 +123,7 @@ def _addresses(host: str) -> frozenset[str]:
 
 
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
-    """Watch, show and record, until Ctrl-C or SIGTERM; return the recording so far."""
+    """Watch, show and record; return the recording, with ``--listen`` only of the last minute."""
     began = datetime.now(UTC).isoformat(timespec="seconds")
     seconds: deque[LoopSecond] = deque()
     notes: list[str] = []
@@ -148,7 +148,7 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
 
 
 def _forget_old(seconds: deque[LoopSecond], made: tuple[LoopSecond, ...]) -> None:
-    """Drop data older than the window: a scraper may keep watch running for months."""
+    """Drop data older than the window: with ``--listen``, this command may run for months."""
     while seconds and seconds[0].at_s < made[-1].at_s - WINDOW_S:
         seconds.popleft()
 
@@ -160,7 +160,7 @@ def _stop(watching: Watching) -> None:
 
 
 def _view(stack: ExitStack, *, json: bool) -> Callable[[tuple[LoopSecond, ...]], None]:
-    from tuneproof.watch.views import Lines, LiveTable, View  # noqa: PLC0415 - rich: not for a URL
+    from tuneproof.watch.views import Lines, LiveTable, View  # noqa: PLC0415 - imports rich, which a URL does not need
 
     view: View
     if json or not sys.stdout.isatty():

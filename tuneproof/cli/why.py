@@ -82,7 +82,7 @@ def _with_errno(text: str) -> str:
 
 
 def _status_in(text: str) -> str:
-    """Return the status in words such as "HTTP 502" and "504 Gateway Time-out"; the text if there is none."""
+    """Return the status in a text such as "HTTP 502"; other texts, and words of a message, are returned unchanged."""
     found = _STATUS.fullmatch(text)
     return found[1] if found and not find(text) else text
 
@@ -122,7 +122,7 @@ def _shown(row: Message) -> str:
 
 
 def _wrapped(line: str, *, indent: int | None = None) -> str:
-    """Return a line wrapped to the terminal's width; ``indent``: that of further lines (default: two more)."""
+    """Return a line wrapped to the terminal's width; ``indent``: that of further lines (default: two columns more)."""
     own = len(line) - len(line.lstrip())
     further = " " * (own + 2 if indent is None else indent)
     width = shutil.get_terminal_size().columns
