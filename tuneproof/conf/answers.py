@@ -1,4 +1,4 @@
-"""The location that finally answers a request, after try_files and error_page, if none of the files exist.
+"""The location that finally answers a request, after try_files and error_page, if no requested file exists.
 
 ngx_http_try_files_handler, ngx_http_special_response_handler, ngx_http_script_return_code.
 """
@@ -70,9 +70,7 @@ class _Request:
         self._path = path
         self._version = version
         self._blocks: list[Block] = []
-        self._status: int | None = (
-            None  # the status of an error or of its error page; it takes precedence over later ones
-        )
+        self._status: int | None = None  # of the last error, or of its error page; an ordinary ``return`` keeps it
         self._has_failed = False
         self._is_served = False
 
@@ -101,7 +99,7 @@ class _Request:
                 return
 
     def _at_path(self, path: str) -> str:
-        """Return the place to which a path sends the request next; empty if the request is answered."""
+        """Return the path or named location to which a path sends the request next; empty if it is answered."""
         self._path = path
         is_first = not self._blocks
         if self._server.local("return"):
@@ -124,7 +122,7 @@ class _Request:
         return self._at(block)
 
     def _at(self, block: Block) -> str:
-        """Return the place to which a block sends the request next; empty if it answers."""
+        """Return the path or named location to which a block sends the request next; empty if the block answers."""
         self._refuse_rewrites(block)
         if returns := block.local("return"):
             return self._returned(returns[0])
@@ -168,12 +166,12 @@ class _Request:
         return ""
 
     def _failed(self, status: int) -> str:
-        """Return the place to which the error page of a status sends the request; empty if there is none."""
+        """Return the path or named location of the error page for a status; empty if there is none."""
         self._status = status
         pages = self._known("error_page").statements
         if not pages or self._has_failed:
             return ""
-        # The error page belongs to the block with the first error; later errors do not matter.
+        # Without recursive_error_pages, only the first error in a block with error pages can have one.
         self._has_failed = self._known("recursive_error_pages").value != "on"
         said = next((one for one in pages if str(status) in one.args[:-1]), None)
         if said is None:

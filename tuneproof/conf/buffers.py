@@ -19,9 +19,9 @@ _FEWEST: Final = 2
 def buffer_problems(
     http: Block, *, changed: Mapping[int, Sequence[str]] | None = None, pages_bytes: Sequence[int] = _PAGES_BYTES
 ) -> Iterator[Problem]:
-    """Yield the errors about buffers that nginx reports with each of these sizes of memory pages.
+    """Yield the errors about buffers that nginx reports whichever of these sizes its memory pages have.
 
-    ``changed``: new arguments of directives, by id.
+    ``changed``: new arguments of directives, by the id of the statement.
     """
     names = {said.name for said, _ in http.everything()}
     kinds = [kind for kind in _KINDS if any(f"{kind}_{name}" in names for name in _NAMES)]
@@ -36,7 +36,7 @@ def buffer_problems(
 
 
 def refusal_on_x86(said: Statement, http: Block) -> str:
-    """Return nginx's error about a size that is wrong on x86, but right with some larger pages; empty for others."""
+    """Return nginx's error about a size that is wrong on x86, but right with some larger pages; empty for none."""
     kind = said.name.partition("_")[0]
     levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
     for block in levels if not http.absent_sites else ():

@@ -39,7 +39,7 @@ def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]
     found += [problem for server in servers if server.path[0] != "mail" for problem in _of_clients(server, version)]
     if version >= _STAPLED_UNCOMPRESSED_SINCE:
         found += [problem for server in servers for problem in _of_stapling(server)]
-    # A server may have several sockets, and a directive applies to several places.
+    # Several sockets of a server, or places where a directive applies, may have the same error.
     yield from dict.fromkeys((*found, *_of_upstreams(main, servers)))
 
 
@@ -62,7 +62,7 @@ def _of_stapling(server: Block) -> Iterator[Problem]:
 def _of_upstreams(main: Block, servers: list[Block]) -> Iterator[Problem]:
     """Yield the error about each verified upstream without a CA."""
     streams = [(server, "proxy") for server in servers if server.path[0] == "stream" and server.is_on("proxy_ssl")]
-    # With a variable in the address, nginx expects TLS.
+    # nginx also prepares TLS if the address has a variable.
     proxied = (one for one in targets_of(main) if "$" in one.to or one.scheme.lower() in _TLS_SCHEMES)
     for block, kind in (*((one.block, one.kind) for one in proxied), *streams):
         said, ca = block.setting(f"{kind}_ssl_verify"), block.setting(f"{kind}_ssl_trusted_certificate")

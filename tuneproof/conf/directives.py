@@ -111,7 +111,7 @@ def argument_problem(
 ) -> str:
     """Return nginx's error message about a directive; empty if there is none, or if the directive is unknown.
 
-    Without a version, all versions that have the directive must refuse it; the message is the newest version's. An
+    Without a version, all versions that have the directive must report an error; the newest version's is returned. An
     empty or unknown context is not checked.
     """
     rows = rows_of(name)
@@ -207,6 +207,6 @@ def _read(line: str) -> Directive:
 
 
 def _counts(arguments: str) -> Iterable[int]:
-    """Return the numbers of "1", "1-3", "1,3" and, without an end, "2-"."""
+    """Return the numbers in "1", "1-3" or "1,3"; of "2-", which has no end, only the first."""
     least, dash, most = arguments.partition("-")
     return range(int(least), int(most or least) + 1) if dash else map(int, arguments.split(","))

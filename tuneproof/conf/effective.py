@@ -16,7 +16,7 @@ from tuneproof.conf.upstreams import KINDS
 
 _PASSES: Final = frozenset(f"{kind}_pass" for kind in KINDS)
 ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "perl", "stub_status"}
-"""One of these handles the requests of a location, and of its ``if`` blocks, which keep the content_handler."""
+"""One of these handles the requests of a location, and of its ``if`` blocks, which inherit its content handler."""
 # Merged together: ngx_http_access_merge_loc_conf, ngx_http_core_merge_loc_conf.
 _TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), ANSWERS)
 # ngx_http_headers_merge_conf
@@ -38,9 +38,8 @@ class Origin(StrEnum):
 class Effective:
     """The setting in effect in a block."""
 
-    statements: tuple[
-        Statement, ...
-    ]  # the directives that set it, in order; empty for the default; if the setting is unknown, those that are known
+    statements: tuple[Statement, ...]
+    """The directives that set it, in order; empty for the default. If the setting is unknown: the known ones."""
     origin: Origin
     block: Block | None = None  # the block of these directives, the innermost if several are merged
     default: str | None = None  # the default; None for none or unknown
@@ -80,7 +79,7 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
         origin = Origin.UNKNOWN
     else:
         origin = Origin.HERE if decides is block else Origin.OUTER
-    # Another directive of this block may override it: "allow" an outer "deny", "alias" an outer "root".
+    # Without statements, a related directive decides, so there is no default: for "root", an "alias" in this block.
     return Effective(statements=statements, origin=origin, block=decides, default=default if statements else None)
 
 
@@ -95,7 +94,7 @@ def _levels(block: Block, name: str) -> Iterator[Block]:
 
 
 def _with_its_location(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block, and the outer one if it inherits handlers: all in ``if``, and ``*_pass`` in ``limit_except``."""
+    """Yield a block and those whose handlers it inherits: ``if`` inherits all, ``limit_except`` only ``*_pass``."""
     for level in block.within():
         yield level
         if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):

@@ -80,7 +80,7 @@ class Facts:
     def speaks_http2(self, server: Block) -> bool:
         """Tell whether clients may use HTTP/2: a server's own directive, or any ``listen`` on its sockets, enables it.
 
-        Without TLS, the directive is ignored, since few clients use HTTP/2 without it.
+        Without TLS, only ``listen`` is considered, since few clients use HTTP/2 without TLS.
         """
         protocols = frozenset[str]().union(*(socket.protocols for socket in self.sockets.of(server)))
         is_on = server.is_on("http2") and ("ssl" in protocols or bool(self.sockets.unknown))
@@ -88,7 +88,7 @@ class Facts:
 
     @cached_property
     def rivals(self) -> Mapping[int, Block]:
-        """The server that gets all requests for another server, by the latter's id."""
+        """For each server that gets no requests, by its id: the server that gets those for its first name."""
         return {id(server): rival for server, rival in never_chosen(self.sockets)}
 
     @cached_property
@@ -221,7 +221,7 @@ def _is_buffered(target: Target) -> bool:
 
 
 def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Proxied:
-    """Return a proxied location with the memory that a reader can hold, as measured in proxy_buffering."""
+    """Return a proxied location with the memory that a reader can hold, as the scenario proxy_buffering measures it."""
     block, kind = target.block, target.kind
     is_buffered = _is_buffered(target)
     first = block.setting(f"{kind}_buffer_size")

@@ -25,7 +25,7 @@ _TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(
 _STALE: Final = "error|timeout|invalid_header|updating|off|http_(?:403|404|429|500|503)"
 _OWN_HEADERS: Final = "X-Accel-(?:Redirect|Expires|Limit-Rate|Buffering|Charset)|Expires|Cache-Control|Set-Cookie|Vary"
 CACHE_PATHS: Final = "proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path"
-# nginx Plus has the parameters of the purger.
+# Only nginx Plus has the parameters of the purger.
 _CACHE_PARAMETERS: Final = (
     "levels|use_temp_path|keys_zone|inactive|max_size|min_free|(?:loader|manager)_(?:files|sleep|threshold)"
     "|purger(?:_files|_sleep|_threshold)?"
@@ -285,7 +285,7 @@ _SHARE: Final = re.compile(r"(\d*)\.?(\d{1,2})?%", re.ASCII)
 _ALL_HUNDREDTHS: Final = 100_00
 _IPV4_BITS: Final = 32
 _IPV6_BITS: Final = 128
-# In other modules' blocks, these names mean other directives.
+# The protocol, by the outermost block. Blocks of other modules are not checked: names may mean something else there.
 _PROTOCOLS: Final[Mapping[str, str]] = {"": "http", "events": "http", **{name: name for name in _ALL.split()}}
 
 

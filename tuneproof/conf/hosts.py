@@ -44,7 +44,7 @@ class _Names:
             return _put(self.beginning, name[:-2], server)
         if name.startswith("."):
             return self._add_both(name[1:], server)
-        # A host is compared without its port.
+        # nginx removes the port and the last dot of a host, so a name with either never matches.
         return name not in self.lost and _put(self.exact, name, server) and _bare(name) == name
 
     def _add_both(self, name: str, server: Block) -> bool:

@@ -17,7 +17,7 @@ class Kind(StrEnum):
     """The ways in which a location compares its name with a path, with their modifiers."""
 
     PREFIX = ""
-    PREFIX_ONLY = "^~"  # before regular expressions
+    PREFIX_ONLY = "^~"  # if it is the longest prefix, nginx tries no regular expressions
     EXACT = "="
     REGEX = "~"
     REGEX_ANY_CASE = "~*"
@@ -88,7 +88,7 @@ def named(server: Block, name: str) -> Block | None:
 
 
 def taken(path: str, server: Block) -> Taken:
-    """Return a server's block for a path, which must be normalised as nginx does."""
+    """Return a server's block for a path; the path must be normalised, as nginx does it."""
     try:
         return _take(path, server) or Taken(block=server)
     except ForeignRegexError as error:
@@ -123,7 +123,7 @@ def _take(path: str, level: Block) -> Taken | None:
 
 
 def _take_by_regex(path: str, found: Iterable[Location]) -> Taken | None:
-    """Return the first location of a level that matches; None if none does.
+    """Return the first location with a regular expression that matches, or the first nested in it; None if none does.
 
     No path reaches prefix and exact locations in a regex location: ngx_http_init_static_location_trees skips them.
     """

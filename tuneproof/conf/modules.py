@@ -27,7 +27,7 @@ class Used:
 
 
 def used_modules(configuration: Configuration) -> tuple[Used, ...]:
-    """Return the packaged modules that a configuration needs, each after the modules that it depends on."""
+    """Return the packaged modules that a configuration needs: loaded ones, then others, each after its dependencies."""
     found = [(said, block) for said, block in _directives(configuration.main) if said.name not in TABLES]
     loads = [(said, module_in(said.value)) for said, _ in found if isinstance(said, Statement) and _loads(said)]
     used = {module.name: Used(module=module, said=said, is_loaded=True) for said, module in loads if module}
@@ -49,7 +49,7 @@ def has_known(configuration: Configuration) -> bool:
 def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
     """Yield the directives of other modules that no ``load_module`` in the files adds, and that no problem reports.
 
-    After a syntax error there are none: all products share nginx's syntax.
+    With a syntax error, nothing is yielded: nginx refuses such a file whatever modules it has.
     """
     problems = configuration.problems
     if any(problem.is_syntax for problem in problems):
@@ -66,7 +66,7 @@ def unpackaged(configuration: Configuration) -> Iterator[str]:
     """Yield, with its place, each directive of an unpackaged module, and each ``load_module`` of one."""
     for said, block in _directives(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
-        # nginx's documentation also has directives from its commercial subscription, and from separate modules.
+        # known() would also have directives of nginx's commercial edition and of separate modules.
         is_known = bool(rows_of(said.name)) or module_of(said.name, in_stream="stream" in block.path) is not None
         if module is None and (_loads(said) or not is_known):
             yield f"{_shown(said)} ({said.file}:{said.line})"

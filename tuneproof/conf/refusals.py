@@ -34,7 +34,7 @@ _ROOT: Final = re.compile(r"\$(?:(document_root|realpath_root)|\{(document_root|
 _PROTOCOLS: Final = frozenset({"http", "stream", "mail"})
 _NO_SIZE: Final = "zero size shared memory zone"
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
-# Older packages of distributions, nginx Plus or Angie may have these.
+# Older versions may also have these, in packages of distributions, nginx Plus or Angie.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
 _ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive"})
@@ -140,7 +140,7 @@ def _without_events(configuration: Configuration) -> Iterator[Problem]:
 
 
 def _removed(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the directives that a version no longer has; a finding with a patch reports ``ssl``."""
+    """Yield the directives that a version no longer has, except ``ssl``, which a finding with a patch reports."""
     for said, block in main.everything():
         rows = rows_of(said.name) if not TABLES & set(block.path) and said.name != "ssl" else ()
         if rows and all(row.until and as_numbers(row.until) <= version for row in rows):
@@ -252,7 +252,7 @@ def _mixed(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _cached_and_stored(block: Block) -> Iterator[Problem]:
-    """Yield the errors of ngx_http_proxy_cache, ngx_http_proxy_store and their siblings about each other."""
+    """Yield the errors of ngx_http_proxy_cache, ngx_http_proxy_store and others about a block with both."""
     used: dict[str, str] = {}
     for said in block.own:
         if said.name in _CACHES | _STORES and said.value != "off" and is_given(said):
@@ -289,7 +289,7 @@ def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
     for said in block.own if block.name not in TABLES else ():
         yield from ((said, arg) for arg in said.args[_REGEXES.get(said.name, _NONE)] if arg not in _MASKS)
         marked = (arg for arg in said.args[_REGEXES_AFTER_TILDE.get(said.name, _NONE)] if _TILDE.match(arg))
-        # The mark of these is one tilde; what follows, even an asterisk, belongs to the regular expression.
+        # These directives have one tilde as a mark; what follows, even an asterisk, belongs to the regular expression.
         is_alone = said.name in _AFTER_ONE_TILDE
         yield from ((said, arg[1:] if is_alone else _TILDE.sub("", arg)) for arg in marked if arg != "~")
 

@@ -18,7 +18,7 @@ _FOREIGN: Final = (
     (r"\\x(?![0-9a-fA-F]{2})", "a character by its number"),
     (r"\\[0-9]", "a back reference or an octal number"),
     (r"\[\^?\]|\[[^]]*\[[:.=]|\[[^]]*\[", "a bracket in a class"),
-    (r"\{,|\{[0-9]*\s|\{\s", "a quantifier without its least number"),
+    (r"\{,|\{[0-9]*\s|\{\s", "a quantifier without a minimum, or with spaces"),
     (r"\(\?#", "a comment"),
 )
 _GROUP_NAME: Final = re.compile(r"\(\?<(?=\w)|\(\?'(\w+)'")
@@ -26,7 +26,7 @@ _GROUP_NAME: Final = re.compile(r"\(\?<(?=\w)|\(\?'(\w+)'")
 _OTHERWISE_READ: Final = re.compile(r"\\[QEc]|\[[:.=]|\(\?#|\(\?[a-zA-Z^-]*x")
 # https://nginx.org/en/CHANGES: "now nginx is built with the PCRE2 library by default".
 _PCRE2_SINCE: Final = (1, 21, 5)
-# Python's message, and whether it is about a later character (None: either); with the messages of PCRE and PCRE2.
+# Python's message, and whether it is about a character after the first (None: any); then PCRE's and PCRE2's messages.
 _REFUSED: Final = {
     ("missing ), unterminated subpattern", None): ("missing )", "missing closing parenthesis"),
     ("unterminated character set", None): ("missing terminating ] for character class",) * 2,

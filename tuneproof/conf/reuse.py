@@ -78,7 +78,7 @@ def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_wh
     if is_whole and not any(target.may_be(name) for name in upstreams):
         why = f"{target.host} cannot name an upstream block in these files; connections are reused only through one"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
-    # nginx's own variables are in lower case; envsubst's placeholders are not.
+    # nginx's own variables are in lower case; placeholders for envsubst are usually in upper case.
     is_filled_in = any(name.isupper() and not _is_set(name, target.block) for name in _VARIABLE.findall(target.host))
     when = "is not set in these files" if is_filled_in else "is known only at request time"
     why = f"{target.host} {when}: connections are reused only if it names an upstream block"

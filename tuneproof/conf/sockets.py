@@ -1,7 +1,7 @@
 """The sockets that nginx opens for the ``listen`` directives of all servers in a block, and its error messages.
 
-Source: ngx_http_core_listen, which nginx calls for each directive in the order of the files, ngx_http_add_listen,
-ngx_http_init_listening and ngx_open_listening_sockets.
+Sources: ngx_http_add_listen, ngx_http_init_listening, ngx_open_listening_sockets, and ngx_http_core_listen, which nginx
+calls for each directive in the order of the files.
 """
 
 from collections import defaultdict

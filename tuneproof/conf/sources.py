@@ -26,7 +26,7 @@ _MAX_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 4096
 _DEEPEST_NAME: Final = 40
 MOST_FILES: Final = 5_000
-"""More files than any configuration includes. If each file includes the next one twice, the number doubles."""
+"""More files than any configuration includes. If every file includes another one twice, each level doubles them."""
 _MOST_SEARCHED: Final = 200_000
 # Where packages, and nginx built from source, keep the active configuration.
 _INSTALLED: Final = (
@@ -38,7 +38,7 @@ _INSTALLED: Final = (
 )
 _FOLDERS_OF_FRAGMENTS: Final = frozenset({"conf.d", "sites-available", "sites-enabled", "snippets"})
 INPUT_NAME: Final = "standard input"
-"""The name of the only file of a configuration from a pipe that is not a dump."""
+"""The name of a configuration that comes from a pipe, unless it is a dump."""
 _MARKS_OF_A_TREE: Final = (".git", "nginx.conf")
 # How many levels above a file to look for its nginx.conf.
 _LEVELS: Final = 3
@@ -204,7 +204,7 @@ def _opened(named: str, *, prefix: str) -> Source:
     if named == STANDARD_INPUT:
         return _of_text(INPUT_NAME, _as_text(INPUT_NAME, _limited(INPUT_NAME, sys.stdin.buffer)))
     if not named:
-        # As from an unset variable of a script; Path would take it for the current folder.
+        # For example, a script's variable is unset; Path would take the empty name for the current folder.
         raise BadInputError("the configuration's name is empty", remedy="name an nginx.conf, its folder, or a dump")
     path = Path(named)
     try:

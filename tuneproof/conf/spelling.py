@@ -11,7 +11,7 @@ from tuneproof.nginx_modules import is_packaged
 KNOWN: Final = known()
 """The names of the directives in any version of nginx."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
-# No directive's name has such a character. Slashes and tildes also occur in other programs' templates.
+# No directive's name has such a character. Slashes and tildes are in _JOINED, since other programs' templates use them.
 _NO_NAME: Final = re.compile(r"\w+[(=:].*", re.DOTALL)
 # Web pages and word processors put other spaces than nginx's between words.
 _JOINED: Final = re.compile(r"(\w+)(?:[~/,^]|[^\S \t\r\n]|[\u200b\ufeff]).*", re.DOTALL)
@@ -19,7 +19,7 @@ _JOINED: Final = re.compile(r"(\w+)(?:[~/,^]|[^\S \t\r\n]|[\u200b\ufeff]).*", re
 _NEVER: Final = frozenset(
     {*("else", "elseif", "elsif", "elif"), *("includeSubDomains", "includeSubdomains", "preload", "HttpOnly", "Secure")}
 )
-# Angie and a module for health checks have these, which are similar to names of nginx.
+# Directives of Angie and of a module for health checks, with names that are similar to nginx's.
 _OF_OTHERS: Final = frozenset({"client", "healthcheck"})
 # nginx had these before 1.18, and no other product has them.
 _REMOVED: Final = frozenset({"limit_zone", "optimize_server_names", "satisfy_any", "open_file_cache_retest"})
@@ -30,7 +30,7 @@ _LONGEST: Final = max(map(len, KNOWN)) + 1
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
     """Yield the directives that were removed or must be misspelt, with nginx's message.
 
-    Other modules' names are less similar to nginx's.
+    Names of other modules' directives, except _OF_OTHERS, are not similar enough to nginx's to be reported.
     """
     for statement in statements:
         name, is_removed = statement.name, statement.name in _REMOVED

@@ -139,7 +139,7 @@ def context_name(path: Sequence[str]) -> str:
 
 
 def _contexts_of(path: tuple[str, ...]) -> Sequence[str]:
-    """Return the possible contexts of a block: for a part of a configuration, the servers of all protocols."""
+    """Return the possible contexts of a block: for a server or upstream of unknown protocol, those of all three."""
     if path[:1] == (GUESSED,) and path[-1] in {"server", "upstream"}:
         return [context_name((protocol, path[-1])) for protocol in ("http", "stream", "mail")]
     return [context_name(path)]

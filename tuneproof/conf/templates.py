@@ -152,7 +152,7 @@ def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> 
 
 
 def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
-    """Return a plausible value: the directive's default if the placeholder is the whole argument; otherwise by name."""
+    """Return a plausible value: 1 before a unit, else the default if the placeholder is a whole word, else by name."""
     if not is_alone and any(row.value for row in rows_of(directive)):
         return "1"  # 1, in the unit that follows the placeholder
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)

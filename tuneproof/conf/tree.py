@@ -49,7 +49,7 @@ class Block:
     unseen: list[str] = field(default_factory=list)
     """Its missing includes, which may contain directives for it."""
     absent_sites: list[str] = field(default_factory=list)
-    """Its missing includes with a pattern, in main, http{} and stream{}."""
+    """Its missing includes with a pattern, if it is main, http{} or stream{}."""
     tables: list[str] = field(default_factory=list)  # missing includes that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # number of its directives that are in _named
@@ -101,7 +101,7 @@ class Block:
         return next((found for block in self.within() if (found := block.local(name))), [])
 
     def setting(self, name: str) -> Statement | None:
-        """Return the directive in effect here; the last one, since nginx would refuse two."""
+        """Return the directive in effect here; if a block has several, the last one."""
         found = self.in_effect(name)
         return found[-1] if found else None
 

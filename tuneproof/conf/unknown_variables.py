@@ -80,7 +80,7 @@ def misspelt_variables(level: Block) -> Iterator[Problem]:
     everything: list[tuple[Statement | Block, Sequence[str]]] = [(block, block.path) for block in level.below()]
     everything += [(said, block.path) for said, block in level.everything()]
     for said, path in everything:
-        # A condition contains its variables without braces.
+        # In a condition, nginx takes braces for a part of the name.
         if said.name == "if" or not is_given(said) or not all(rows_of(name) for name in path[:-1]):
             continue
         message = next(filter(None, map(_misspelling, said.args[_taking(said, path)])), "")
