@@ -1,7 +1,7 @@
 """The nginx of a trial: its figures, its logs and its processes.
 
-Each step waits until it is complete: nginx has handled a signal, no worker has anything left to do, or a number no
-longer changes. If a time limit expires first, it raises :class:`VoidTrialError`.
+A method that waits, for example until nginx has handled a signal, raises :class:`VoidTrialError` if its time limit
+expires.
 """
 
 import json
@@ -47,7 +47,7 @@ class TrialNginx:
         self.wait_until(is_idle, "did not become idle")
 
     def steady(self, read: Callable[[], Read], *, readings: int = _SAME_READINGS) -> Read:
-        """Return a value once it stays the same over some readings in which no worker had anything to do."""
+        """Read a value until it stays the same over some readings while all workers sleep, and return it."""
         now, same = read(), 0
 
         def stays() -> bool:
@@ -70,7 +70,7 @@ class TrialNginx:
         return len(self._stage.counters().steered)
 
     def sysctl(self, name: str) -> str | None:
-        """Return a sysctl of the subject's network namespace; None if it has none of that name."""
+        """Return a sysctl of the subject's network namespace; None if the kernel has no such sysctl."""
         return self._stage.observer.sysctl(name)
 
     def sockets(self, port: int = 0) -> SocketCounts:
@@ -79,8 +79,8 @@ class TrialNginx:
 
     def udp_receive_buffers(self, port: int) -> tuple[int, ...]:
         """Return the receive buffer of each of the subject's UDP sockets on a port, in bytes: SO_RCVBUF (socket(7))."""
-        beside = self._stage.lab[owner_name(self._stage.subject_name)]
-        table = ss_text.parse(beside.run(["ss", "-uanm", f"sport = :{port}"]).decode())
+        netadmin = self._stage.lab[owner_name(self._stage.subject_name)]
+        table = ss_text.parse(netadmin.run(["ss", "-uanm", f"sport = :{port}"]).decode())
         return tuple(entry.memory["rb"] for entry in table.entries)
 
     def workers(self) -> tuple[WorkerFigures, ...]:
@@ -128,7 +128,7 @@ class TrialNginx:
         return self._stage.subject.fetch(path).decode("utf-8", errors="replace")
 
     def test(self) -> Said:
-        """Return the output of ``nginx -t`` for the configuration, for trials that do not start it."""
+        """Return the result of ``nginx -t`` for the configuration, for trials that do not start nginx."""
         return self._stage.supervisor.test(self._configuration)
 
     def write(self, name: str, size_bytes: int) -> None:
@@ -142,15 +142,15 @@ class TrialNginx:
     def fresh_workers(self) -> None:
         """Replace all workers with the same number of new ones, since earlier trials leave data in their memory.
 
-        The old workers are ended at once (SIGTERM). A full accept queue may have admitted connections late, when their
-        clients had left: a worker would wait for requests on them for client_header_timeout, 60 s
+        Old workers get SIGTERM once they shut down. A full accept queue may have admitted connections late, when
+        their clients had left: a worker would wait for requests on them for client_header_timeout, 60 s
         (https://nginx.org/en/docs/http/ngx_http_core_module.html#client_header_timeout).
         """
         old = {worker.pid for worker in self.workers()}
 
         def only_new_ones() -> bool:
             workers = self.workers()
-            # They are ended only once they are shutting down: before that, the master would replace them.
+            # Old workers are ended only once they shut down gracefully: before that, the master would replace them.
             if any(worker.is_leaving for worker in workers):
                 self._stage.observer.signal("TERM", "leaving")
             now = {worker.pid for worker in workers}

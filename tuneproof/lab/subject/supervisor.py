@@ -78,7 +78,6 @@ class Supervisor:
         return self._do(f"{log} cannot be read", "read", log)
 
     def _do(self, otherwise: str, function: str, *words: str) -> str:
-        """Run a command and return its output (LabError: the command failed)."""
         said = self._ask(function, *words)
         if said.status:
             raise LabError(otherwise, where=f"nginx container {self._name}", tail=said.text)
