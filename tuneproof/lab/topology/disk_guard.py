@@ -10,7 +10,7 @@ from typing import Final
 from tuneproof.errors import TuneproofError
 from tuneproof.lab.topology.container import LabContainer
 
-# A disk can write one or two GB per second: what is written between two checks may exceed the limit.
+# A disk can write one or two GB per second, so up to 0.2 GB more than the limit may be lost between two checks.
 _EVERY_S: Final = 0.1
 # This program ends when the disk with the containers' files has lost the given space, or half of its free space.
 _LOOK: Final = f"""\
@@ -28,11 +28,11 @@ print(limit)
 
 
 class DiskGuard:
-    """Watches, from one container, the disk that all share, and ends others when too much free space is lost.
+    """Watches, from one container, the disk that all containers share; ends some of them if it loses too much space.
 
     eye: the container that watches: it has Python, and does not run the user's files.
     guarded: the containers that are ended.
-    limit_bytes: how much free space may be lost; on a small disk, half of what is free.
+    limit_bytes: how much free space may be lost, but at most half of what is free at the start.
     """
 
     def __init__(self, eye: LabContainer, guarded: Sequence[LabContainer], *, limit_bytes: int) -> None:

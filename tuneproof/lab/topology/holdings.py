@@ -72,7 +72,7 @@ class Holdings:
     def take_again(self, report: Callable[[str], None]) -> None:
         """Take leases and locks again if they were lost in an engine's restart; do nothing if all are held.
 
-        EngineUnavailableError: An engine does not respond within ``BACK_WITHIN_S``, or its lock is taken for too
+        EngineUnavailableError: An engine does not respond within ``BACK_WITHIN_S``, or its lock is held for too
         long.
         """
         with self._taking:

@@ -27,7 +27,7 @@ SWARM_STEPS: Final = (
     "docs/engines.md has the steps"
 )
 WITHOUT_ADDRESS: Final = {"com.docker.network.bridge.inhibit_ipv4": "true"}
-"""Leaves Docker's bridge without an address on the host: through it, containers would reach every service of the host,
+"""Leaves Docker's bridge without an address on the host: with one, containers would reach every service of the host,
 even with "internal". https://docs.docker.com/engine/network/drivers/bridge/#options"""
 _ANSWERS_WITHIN_S: Final = 300
 """How long an engine may take for one call: docker-py's 60 s are too short on emulated CPUs if five labs start at

@@ -84,7 +84,7 @@ OnCall = Callable[[Call, Answered[Any]], object]
 
 @dataclass(frozen=True)
 class _Remote:
-    """A program's methods as an object; a Protocol must not use the names of its fields."""
+    """A program's methods as an object; a method must not have the name of one of the fields below."""
 
     _interface: type
     _channel: Asks
