@@ -92,7 +92,7 @@ _OF_CONNECTIONS: Final = (
 )
 _KEEPS: Final = "a keepalive line above it now takes effect; before, this line discarded it"
 _OF_PUSH: Final = {"meaning": "server push was removed; browsers had dropped it before"}
-# The meaning of the table's changes, and what to write instead.
+# Texts for changes that come from the table of directives: their meaning, and what to write instead.
 _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_recv_timeout", "1.19.7"): {"instead": "client_header_timeout"},
     ("http2_idle_timeout", "1.19.7"): {"instead": "keepalive_timeout"},
@@ -306,7 +306,7 @@ VARIABLES: Final[Mapping[str, str]] = {
 
 
 def _of_table() -> Iterator[Change]:
-    """Yield additions, removals, lines without effect and changed defaults."""
+    """Yield the changes that come from the table of directives (tuneproof.conf.directives)."""
     for (name, module), group in groupby(changed(), key=lambda row: (row.name, row.module)):
         rows = list(group)
         if rows[0].since:

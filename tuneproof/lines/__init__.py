@@ -22,7 +22,7 @@ _SUFFIX: Final = ".toml"
 class Concern:
     """A finding of the audit, and its conditions.
 
-    It concerns each matching directive, or each ``block`` in which something is missing ("main" outside of all blocks).
+    It concerns each matching directive, or each ``block`` in which something is missing ("main": outside all blocks).
     It applies from the row's ``since`` on, and from the version that made the advice unnecessary, if the row has them;
     ``{version}`` in its text is the latter.
     """
@@ -67,8 +67,8 @@ class Line:
 
     With one arm, the figure is above one half in most trials, or several figures meet ``shows``. With two arms, the
     first has more than ``threshold`` times the second's figure; or ``value`` and ``compare`` name what is compared. If
-    that needs code, ``effect`` and others name a function of the scenario's module. A row without arms belongs to a
-    claim that the catalogue declares itself, or in the file ``DOCUMENTED`` to none.
+    that needs code, fields such as ``effect`` name a function of the scenario's module. A row without arms belongs to a
+    claim that the catalogue declares itself, or, in the file ``DOCUMENTED``, to no claim.
     """
 
     scenario: str
@@ -80,11 +80,11 @@ class Line:
     figure: str = ""  # a figure that the arms' script returns
     figures: tuple[str, ...] = ()  # for one arm: several figures instead of one
     shows: str = "above"
-    """The claim about them: all are "above" one half, or "any" is, or none ("below"); or each is larger than the
+    """The claim about ``figures``: all are "above" one half, or "any" is, or none ("below"); or each is larger than the
     previous one ("rising")."""
     what: str = ""  # the figure in words
     value: str = ""  # the compared value: a property of an observation, or a function of the scenario's module
-    compare: str = "ratio"  # of the first two arms; or "inverse", the second ÷ the first; or "difference"
+    compare: str = "ratio"  # ratio of the first two arms; or "inverse", the second ÷ the first; or "difference"
     alike: float | None = None
     """For an A/A control, which claims that ``value`` is the same in two identical arms: the threshold nearest to 1 of
     all claims that depend on it."""
@@ -93,7 +93,7 @@ class Line:
     condition_name: str = ""  # the condition in words
     moderator: str = ""  # a function that returns what decides the claim on this host
     table: str = ""  # a function that returns lines to show next to the verdict
-    metric: str = ""  # the metric that it is computed from, if it is not ``figure``
+    metric: str = ""  # the metric that the effect is computed from, if it is not ``figure``
     scale: str = ""  # "ratio" or "share", for an effect that code returns
     needs: str = ""  # the control that must hold, a row with ``is_control``
     is_control: bool = False  # whether it is decided only for claims that need it
@@ -102,7 +102,7 @@ class Line:
     form: str = "more"  # or "same", "order"
     threshold: float | None = None  # the effect must exceed it; default: 0.5, half of the trials
     why: str = ""  # the reason for the threshold: the source's figure, or what matters to users
-    at_least: float | str = 1.0  # the smallest value of the figure, so that zero can be a denominator; or "1/20"
+    at_least: float | str = 1.0  # smaller figures count as this, so that zero can be a denominator; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how
     expected: str = "holds"  # or "refuted"; "" if hosts legitimately differ
     by_build: str = ""  # why the lab's build of mainline gives the other verdict, if the build decides it

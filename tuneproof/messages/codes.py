@@ -24,7 +24,7 @@ def coded() -> frozenset[str]:
 
 
 def code_of(message: str) -> str:
-    """Return the number in a message; empty if it has none."""
+    """Return the error, signal or alert number in a message; empty if it has none."""
     at = message.find(_ALERT)
     found = _CODE.search(message, max(at, 0))
     return next(filter(None, found.groups())) if found is not None else ""

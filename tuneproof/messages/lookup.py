@@ -9,7 +9,7 @@ from tuneproof.messages.rows import LEVELS, Message, messages
 from tuneproof.wording import plain_quotes
 
 _MOST: Final = 5
-# Prefixes of other programs end where nginx's own line begins.
+# All before the message: other programs' prefixes, and nginx's time, level and ids.
 _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
 # The kernel's prefix is its time.
 _STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")

@@ -204,11 +204,11 @@ def _decides(text: str, level: str) -> Message | None:
 
 @lru_cache(maxsize=64)  # a message is looked up when it begins, when it may go on, and when it is counted
 def find_one(text: str, level: str = "") -> Message | None:
-    """Return the row of a message, from its first word; None if no row matches.
+    """Return the row of a message; None if no row matches.
 
     If no row of this level matches, another one may, since a module may log at another level; not for debug messages.
 
-    ``text``: the message, without time, level and process.
+    ``text``: the message from its first word on, without time, level and process.
     ``level``: the level at which it was logged; empty if unknown.
     """
     text = text.replace(_NO_SSL_ERRORS, "failed (", 1)

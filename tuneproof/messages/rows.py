@@ -80,11 +80,11 @@ class Message:
     unprovoked: str = ""  # why nothing in the lab provokes it; one of the two is set
     in_stream: "Message | None" = None  # the facts about connections in stream{} and mail{}, if different
     in_mail: "Message | None" = None  # the facts about connections in mail{}, if they differ from those in stream{}
-    in_fastcgi: "Message | None" = None  # those about upstreams behind fastcgi_pass
-    in_uwsgi: "Message | None" = None  # those behind uwsgi_pass
-    in_scgi: "Message | None" = None  # those behind scgi_pass
-    in_grpc: "Message | None" = None  # those behind grpc_pass
-    in_memcached: "Message | None" = None  # those behind memcached_pass
+    in_fastcgi: "Message | None" = None  # the facts about upstreams behind fastcgi_pass
+    in_uwsgi: "Message | None" = None  # the facts about upstreams behind uwsgi_pass
+    in_scgi: "Message | None" = None  # the facts about upstreams behind scgi_pass
+    in_grpc: "Message | None" = None  # the facts about upstreams behind grpc_pass
+    in_memcached: "Message | None" = None  # the facts about upstreams behind memcached_pass
 
 
 def depends_on(row: Message) -> str:
