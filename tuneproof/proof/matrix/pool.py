@@ -34,7 +34,7 @@ class Pile:
         self._changed = threading.Condition()
 
     def parts_for(self, taker: str) -> Iterator[Part]:
-        """Yield parts until none is left and no other worker can return one."""
+        """Yield parts until none is left and no other engine can return one."""
         while (part := self._next(taker)) is not None:
             yield part
             with self._changed:
@@ -43,7 +43,7 @@ class Pile:
                     self._changed.notify_all()
 
     def give_back(self, taker: str) -> None:
-        """Unregister a worker; its part becomes available again."""
+        """Unregister an engine; its part becomes available again."""
         with self._changed:
             self._left.discard(taker)
             for part, owner in list(self._taken.items()):
@@ -53,14 +53,14 @@ class Pile:
             self._changed.notify_all()
 
     def step_aside(self, taker: str) -> None:
-        """Give a worker no further parts unless all others are gone or have stepped aside as well."""
+        """Give an engine no further parts unless all others are gone or have stepped aside as well."""
         with self._changed:
             self._aside.add(taker)
             self._changed.notify_all()
 
     @property
     def open_parts(self) -> tuple[Part, ...]:
-        """The parts that are left when all workers have ended."""
+        """The parts that are not taken at the moment."""
         with self._changed:
             return tuple(self._open)
 

@@ -46,7 +46,7 @@ class Starting(Protocol):
 
 
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
-    """Return how many scenarios an engine measures at once: as many as half of its memory allows, but at least one.
+    """Return how many scenarios an engine measures at once: limited by its CPUs and half of its memory, at least one.
 
     ``patience``: how many times longer than usual the engine takes. On slow, shared CPUs, nginx may time out before a
     trial's answer arrives: five scenarios at once on two emulated CPUs were too many; one per CPU worked.

@@ -131,7 +131,7 @@ class OwnNginxError(LabError):
 def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:
     """Wait until an nginx has started its workers; return how many.
 
-    LabError: nginx did not start (the error quotes its log), or exceeded the lab's limits, including that on the disk.
+    LabError: nginx did not start (the error quotes its log), or exceeded the lab's limits (on disk space, too).
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
     before = same = 0
