@@ -11,8 +11,8 @@ workers' user, and to read and write where only that user may. Every port is unp
 (net.ipv4.ip_unprivileged_port_start)."""
 MEMORY_BYTES: Final = 1 << 30
 PROCESSES: Final = 512
-"""Limits for each container that runs a user's files or joins one that does: ten times what a configuration for a large
-machine needs, and harmless for the host."""
+"""Limits for each container that runs a user's files or joins one that does: several times what a configuration for a
+large machine needs, and harmless for the host."""
 DESCRIPTORS: Final = 16_384
 """How many files and sockets each process in these containers may have open: an engine without CAP_SYS_RESOURCE
 cannot give a container more than it has itself, and 20,000 is the smallest limit seen."""
