@@ -1,15 +1,15 @@
 """Moments at which a worker continued after a stall, while others worked.
 
-A worker reads the clock once per loop iteration, so all events of the first iteration after a stall have one time. With
-times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
+A worker reads the clock once per loop iteration, so all events of the first iteration after a stall have the same
+time. With times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
 upstream was open, when a request ended. During a stall there are none of these, and at its end many.
 
-A late connect can have other reasons, but they do not leave all of these signs: the worker had shown no activity
+A late connect can have other causes, but they do not leave all of these signs: the worker had shown no activity
 for long when it noticed the connection; several of its requests, from other clients, continued within milliseconds; and
 another worker began to connect to the same server later, and finished sooner. A network outage or a slow
-TLS handshake would delay the other connection, too, and separate delays end separately. Waiting requests continue in
-the same iteration or the next; a request that was read after the response does not count, since it may be
-the same client's next one.
+TLS handshake would delay the other worker's connection, too, and separate delays end separately. Waiting requests
+continue in the same iteration or the next. A request that was read after the late one had ended does not count: it may
+be the same client's next one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from tuneproof.explain.parse.access_log.records import LogRecord
 
-# Time above the shortest connect to the server, longer than a scheduler's gaps on a busy machine with two cores.
+# A connect is late if it takes this much longer than the worker's shortest to the same server: a busy CPU delays less.
 LATE_MS: Final = 30
 SILENT_MS: Final = 50
 # A silence counts if a worker shows on average this many signs in such a time: the chance of none is e^-3, 5 %.
@@ -32,7 +32,7 @@ TOGETHER: Final = 2
 TOGETHER_MS: Final = 3
 # A request with more time than this outside its upstream may have a slow body, a slow reader or a subrequest.
 _OTHER_MS: Final = 10
-# If two workers' shortest connects differ by more, the log combines those of two hosts.
+# If two workers' shortest connects differ by a larger factor, the log contains requests of two hosts.
 _SAME_DISTANCE: Final = 2
 _SAME_MS: Final = 3
 # The log is searched in parts of this many requests; at the edges of a part, requests are missing.
@@ -58,7 +58,7 @@ class _Request(NamedTuple):
     ended_ms: int
     worker_pid: int
     server: str
-    client: int  # the serial number of its connection, or a unique number
+    client: int  # the serial number of its connection; if not logged, a unique number
 
 
 class _Marks(NamedTuple):

@@ -17,7 +17,7 @@ _BATCH: Final = 1_000
 
 
 class Sample:
-    """Keeps all values up to a number; beyond it every second one, then every fourth, and so on.
+    """Keeps all values up to a limit; beyond it every second one, then every fourth, and so on.
 
     Count, minimum, maximum and mean are those of all values. Percentiles are those of the kept values, which are spread
     evenly over the stream: at least half of the limit, if any were left out. A pattern with a period of a power of two
@@ -80,7 +80,7 @@ class Seconds:
 
     def __init__(self) -> None:
         self.busiest = 0  # requests in the busiest second, even if it was dropped
-        # Requests logged after one with a later time: workers write what they buffered, with their cached time.
+        # Requests logged after one with a later time: workers buffer lines, and cache the time.
         self.out_of_order = 0
         self.first_s: float | None = None
         self.last_s: float | None = None
@@ -117,7 +117,7 @@ class Outage:
     end_s: int
     requests: int
     failed: int  # how many of them failed
-    is_of_one_client: bool = False  # whether these are all from one client of several
+    is_of_one_client: bool = False  # whether one client sent all failed requests, and others sent the rest
 
 
 class _Minute:
@@ -125,7 +125,7 @@ class _Minute:
 
     def __init__(self) -> None:
         self.requests = self.failed = 0
-        # Up to two clients, and up to two of those with failures.
+        # Up to two clients per minute, and up to two with failures.
         self.clients: set[str | None] = set()
         self.failing: set[str | None] = set()
 
@@ -192,10 +192,10 @@ _LONGEST_URI: Final = 1_024
 class ShortBodies:
     """Counts GET requests that were answered 200 with fewer bytes than the URI's complete body.
 
-    The complete size is assumed to be the URI's most common one (in a tie, the larger), if at least half of its 200s
-    and at least two have it: the size of a generated page varies. A smaller size that occurs more than once is another
-    version, such as the compressed one. That fails if most responses were cut short, as in the article's own log; give
-    the size if the file is known. At most 2000 URIs are checked, with 64 sizes each.
+    The complete size is assumed to be the URI's most common one (in a tie, the larger), if at least half of its
+    responses and at least two have it: the size of a generated page varies. A smaller size that occurs more than once
+    is another version, such as the compressed one. If most responses were cut short, this fails: give the size instead.
+    At most 2000 URIs are checked, with 64 sizes each.
     """
 
     def __init__(self, full_body_bytes: Mapping[str, int]) -> None:
@@ -246,15 +246,15 @@ class Upstreams:
     """Sums the upstream columns of a log, request by request."""
 
     def __init__(self) -> None:
-        self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
+        self.retried: int | None = None  # requests passed to more than one server; None as long as no server was logged
         # Per request: the time from the connect to the response header of its last server.
         self.header_minus_connect_s = Sample()
         # The request's time minus that of its servers, which is the client's share. Not for requests with a body, which
         # nginx waits for, too; nor for small responses: these fit into a send buffer, so a difference has another
-        # reason, such as limit_req or auth_request.
+        # cause, such as limit_req or auth_request.
         self.client_s = Sample()
         # The servers' time in requests without a body and with a small response: the client has no part in it. Not if a
-        # server was not reached: that is not its time.
+        # server was not reached: it did not cause that time.
         self.small_s = Sample()
         # Attempts without a header that nginx or the client gave up on; and connects that nginx gave up on.
         self.unanswered_s = Sample()
