@@ -1,8 +1,8 @@
 """Moments at which a worker continued after a stall, while others worked.
 
 A worker reads the clock once per loop iteration, so all events of the first iteration after a stall have the same
-time. With times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
-upstream was open, when a request ended. During a stall there are none of these, and at its end many.
+time. With times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a
+connection to an upstream was open, when a request ended. During a stall there are none of these, and at its end many.
 
 A late connect can have other causes, but they do not leave all of these signs: the worker had shown no activity
 for long when it noticed the connection; several of its requests, from other clients, continued within milliseconds; and

@@ -2,25 +2,25 @@
 
 Wireshark's rules decide whether a side's segments are new, repeated, out of order or probes
 (tcp_analyze_sequence_number() in epan/dissectors/packet-tcp.c, described at
-https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with the differences that are named here.
+https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with the differences listed here.
 
 - Retransmission: payload below the highest sequence number seen, and not out of order. Wireshark's kinds (fast,
-  spurious, other) are one kind here. Repeated SYNs are counted separately, and repeated FINs are not counted. If only
-  its first byte is below, a segment is new data after a probe.
+  spurious, other) are one kind here. Repeated SYNs are counted separately, and repeated FINs are not counted. A segment
+  with only its first byte below is new data after a probe.
 - Out of order: payload below the highest sequence number seen that fills a gap in the capture, less than a round trip
   after the gap was opened (3 ms if the handshake was not seen), and before two duplicate acknowledgements ask for it. A
   retransmission cannot come that early. Wireshark does not require a gap, and measures the time from the latest new
-  data, which on a busy flow is always short: it calls many retransmissions out of order. The sum of both counts is the
-  same.
+  data, which on a busy flow is always short: it calls many retransmissions out of order. The sum of both counts is
+  the same as Wireshark's.
 - Duplicate acknowledgement: same acknowledgement and same window, not 0, as before, without payload, SYN, FIN or RST,
   at the next sequence number, and not an answer to a keep-alive probe.
 - Window probe: one byte at the next sequence number while the peer's window is 0. Linux's probes look like
   keep-alive probes (tcp_xmit_probe_skb() in net/ipv4/tcp_output.c), and Wireshark counts them as such.
-- Keep-alive probe: 0 or 1 byte at the next sequence number - 1.
+- Keep-alive probe: 0 or 1 byte at the next sequence number minus 1.
 - Zero window: a window of 0, with any scale, in a segment without SYN, FIN or RST.
 
-If a capture lacks a direction or the beginning, a side's position is taken from its first segment. A packet that was
-captured twice counts as a retransmission, as in Wireshark; see records.Side.suspected_copies.
+If a capture lacks a direction or a connection's beginning, a side's position is taken from its first segment. A packet
+that was captured twice counts as a retransmission, as in Wireshark; see records.Side.suspected_copies.
 """
 
 from dataclasses import dataclass, field
@@ -400,7 +400,7 @@ class FlowState:
         self.over = True
 
     def reopen(self) -> None:
-        """Continue when a SYN is repeated after a RST, which ended an older connection."""
+        """Continue when a SYN is repeated after a RST: that RST ended an older connection."""
         self.over = False
 
     def record(self, *, evicted: bool) -> FlowRecord:

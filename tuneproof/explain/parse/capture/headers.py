@@ -37,7 +37,7 @@ _PROTOCOLS: Final[Mapping[int, str]] = {
 
 
 class OtherPacketError(Exception):
-    """A packet that seems valid, but is of another kind."""
+    """A packet that seems valid, but has no IP payload that can be found."""
 
 
 class MalformedPacketError(Exception):
@@ -65,7 +65,7 @@ LINUX_COOKED: Final = 113
 LINUX_COOKED_2: Final = 276
 # BSD loopback: the header is the address family, as the capturing machine numbers it, in either byte order.
 _LOOPBACKS: Final = frozenset({0, 108})
-# The number in the files is 101; some systems wrote 12 and 14. 228 and 229 are for one version each.
+# LINKTYPE_RAW is 101; some systems wrote 12 or 14 instead. 228 is for IPv4 only, 229 for IPv6 only.
 RAW_IP: Final = 101
 _RAW_IPS: Final = frozenset({12, 14, RAW_IP, 228, 229})
 
