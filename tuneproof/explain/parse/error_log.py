@@ -112,7 +112,7 @@ EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
     Event.NO_CONNECTIONS: ("worker_connections", "worker_connections_reused"),
     Event.NO_DESCRIPTORS: ("files_accept", "files_upstream", "files_open", "files_system"),
 }
-"""The messages of an event, by the ids of their rows."""
+"""The rows, by their ids, with the messages that count as each event."""
 
 
 @dataclass(frozen=True, kw_only=True)

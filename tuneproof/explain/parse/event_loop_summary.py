@@ -19,7 +19,7 @@ _LONGEST_SHOWN: Final = 3
 _SHOWN_SHARE: Final = 0.05
 _NS_PER_S: Final = 1e9
 _DELETED: Final = " (deleted)"
-# The recorded starts of the same iteration may differ by this.
+# The recorded starts of the same iteration differ by less than this.
 _SAME_S: Final = 0.001
 
 
@@ -90,8 +90,8 @@ class WorkerLoop:
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
         """Return the probability that an event at a random moment must wait at least this long for these reasons alone.
 
-        For reasons that are the worker's own work, time in which it waited for a CPU or was stopped does not count as
-        time: otherwise a worker without enough CPU time would seem to stall less.
+        For reasons that are the worker's own work, the time that it waited for a CPU or was stopped is left out of
+        the total time: otherwise a worker without enough CPU time would seem to stall less.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
@@ -107,7 +107,7 @@ class WorkerLoop:
         return min(1.0, late_s / given_s) if given_s > 0 else 0.0
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:
-        """Describe how these iterations spent their own time, the largest part first, in up to five parts."""
+        """List up to five parts of these iterations' own time, the largest first; parts below 5 % are omitted."""
         # If the calls of only some iterations were timed, these represent all.
         timed = [each for each in iterations if each.called_s is not None]
         own_s = sum(each.took_s - each.waited_s - each.stopped_s for each in timed or iterations)
@@ -165,7 +165,7 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
         name=name,
         watched_s=watched_s,
         iterations=iterations,
-        # An iteration counts in the second in which it ended.
+        # An iteration counts in the second in which it ended, even if it began before the recording.
         busy_share=min(1.0, busy_s / watched_s) if watched_s else 0.0,
         p50_s=_percentile_s(histogram, long, 50),
         p99_s=_percentile_s(histogram, long, 99),
@@ -206,7 +206,7 @@ def _per(of: Iterable[LoopSecond], iterations: int, what: Callable[[LoopSecond],
 
 
 def _percentile_s(histogram: Counter[int], long: Sequence[LongIteration], percent: int) -> float | None:
-    """Return a percentile: exact from 5 ms up, since those are listed; below, the upper end of its power of two."""
+    """Return a percentile: exact from 5 ms up, where iterations are listed; below, rounded up to a power of two in ns."""
     total = histogram.total()
     if not total:
         return None

@@ -54,9 +54,9 @@ class QuicService:
     answered: int = 0  # established ones, and others with an answer other than Retry or Version Negotiation
     retried: int = 0  # connections to which the server sent a Retry
     negotiated: int = 0  # connections with a Version Negotiation: the server does not support the client's version
-    unanswered: int = 0  # connections without any answer after FLIGHTS Initials, or with an ICMP error
+    unanswered: int = 0  # connections with FLIGHTS Initials or an ICMP error, and without any answer
     unreachable: int = 0  # unanswered ones for which ICMP reported the port or the host as unreachable
-    unanswered_after_retry: int = 0  # connections with no answer but a Retry after FLIGHTS Initials or an ICMP error
+    unanswered_after_retry: int = 0  # connections with FLIGHTS Initials after a Retry, or an ICMP error, and no answer
 
 
 class _Header(NamedTuple):

@@ -1,8 +1,8 @@
 """Finds both legs of requests if nginx replaces the beginning of their path.
 
 ``proxy_pass http://app/v1/;`` in ``location /api/`` turns /api/users/5 into /v1/users/5. A request's
-candidates are the requests with the same end that nginx sent meanwhile. A rule, such as "/api" to "/v1", must match at
-least 20 requests, and 90 % of those under /api that have a candidate, by their whole target. Other rewritten targets stay without a match.
+candidates are the requests with the same end that nginx sent meanwhile. A rule, such as "/api" to "/v1", must match the
+whole target of at least 20 requests, and of 90 % of those under /api with a candidate. Other targets have no match.
 """
 
 from bisect import bisect_left
