@@ -45,7 +45,7 @@ class LongIteration:
     longest_call: str  # the longest call; empty for none
     longest_on: str
     longest_s: float
-    ended: bool = True  # if not, the figures are those so far
+    ended: bool = True  # whether it has ended; if not, the figures are those so far
 
     @property
     def computed_s(self) -> float | None:
