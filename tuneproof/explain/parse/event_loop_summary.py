@@ -206,7 +206,7 @@ def _per(of: Iterable[LoopSecond], iterations: int, what: Callable[[LoopSecond],
 
 
 def _percentile_s(histogram: Counter[int], long: Sequence[LongIteration], percent: int) -> float | None:
-    """Return a percentile: exact for listed iterations (from 5 ms up); for others, rounded up to a power of two in ns."""
+    """Return a percentile: exact for listed iterations (from 5 ms); others are rounded up to a power of two in ns."""
     total = histogram.total()
     if not total:
         return None
