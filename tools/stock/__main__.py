@@ -1,8 +1,8 @@
-"""``python -m tools.stock``: run the lab on a stock Debian in QEMU, and compare the verdicts with this host's.
+"""``python -m tools.stock``: run the lab on a stock Debian in QEMU, and compare its verdicts with other results.
 
-Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages of
-requirements.lock and this host's lab images. It is kept in ~/.cache/tuneproof, named after a hash of what it is made
-from; the machine writes to a copy. A second disk has the current checkout, and a third returns ``results/``. The
+The system disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages of
+requirements.lock and this host's lab images. It is kept in ~/.cache/tuneproof, in a folder with a hash of what it is
+made from; the machine writes to a copy. A second disk has the current checkout, and a third returns ``results/``. The
 machine has no network.
 """
 
@@ -107,7 +107,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--append", default="", metavar="ARGUMENTS", help="kernel arguments, such as apparmor=0")
     parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="shell script to run in the machine")
     parser.add_argument("--minutes", type=float, default=25, help="time limit for the job (default: 25)")
-    parser.add_argument("--beside", type=Path, metavar="RESULTS", help="results to compare with, if not the latest")
+    parser.add_argument(
+        "--beside", type=Path, metavar="RESULTS", help="results to compare with (default: latest, or docs/results.json)"
+    )
     parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="arguments for `./lab run` there, after --")
     options = parser.parse_args(arguments)
     latest = ROOT / "results" / "latest"
@@ -133,7 +135,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
-    """Return the folder with the disk, the kernel and its initrd; create them if none is made from the same."""
+    """Return the folder with the disk, the kernel and its initrd; create them unless the cache has them."""
     images = subprocess.run(
         [sys.executable, ROOT / ".ci/tools/images.py", *nginx],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -141,7 +143,7 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
         text=True,
         check=True,
     ).stdout.split()
-    # The lab's own tests build another image, and the machine has no network.
+    # The lab's own tests build another image from this one, and the machine has no network.
     images.append(base_image(ROLES_SUITE))
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     packages = sorted({*PACKAGES, *more, *(["docker-cli"] if suite != "bookworm" else [])})
@@ -275,7 +277,7 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: fl
 
 
 def kvm_works(machine: Path) -> bool:
-    """Return whether a kernel boots until it looks for its root file system; /dev/kvm alone does not show that."""
+    """Return whether a kernel boots under KVM and panics for lack of a root file system; /dev/kvm may not work."""
     command = [*qemu(machine, "kvm", "panic=-1"), "-serial", "null"]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=KVM_TRIAL_S).returncode == 0

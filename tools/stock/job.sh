@@ -15,7 +15,7 @@ nothing_is_left() {
 
 step ./lab doctor
 step ./lab run -m "not timing" "$@"
-# The lab's time limits grow with the time that a container takes to start; other timing does not suit an emulated CPU.
+# Tests of timing do not suit an emulated CPU; other time limits grow with the time that a container takes to start.
 step ./lab test tests/lab -m "not timing and not slow"
 step .venv/bin/python -m tests.lab.sigkill 5
 step ./lab clean
