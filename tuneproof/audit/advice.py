@@ -11,7 +11,7 @@ from tuneproof.conf.tree import Block
 
 
 class State(StrEnum):
-    """The state of a piece of advice in a configuration, in the order for findings of the same urgency."""
+    """The state of a piece of advice in a configuration, in the order in which a section lists its findings."""
 
     HARMFUL = "harmful"
     WITHOUT_EFFECT = "without effect"
@@ -31,7 +31,7 @@ class Advised:
     at: Statement | Block  # its place: a directive or a block
     why: str  # the cause, and what it costs or gains, in one or two sentences
     edits: Sequence[Edit] = ()
-    """The changes that would fix it; empty if there is nothing to do, or if nothing is certain."""
+    """The changes that would fix it; empty if there is nothing to do, or if a person must decide."""
     price: str = ""  # what else the edits change
     breaks: bool = False  # whether requests fail or protection is lost
     routine: bool = False  # whether it applies to nearly every configuration
@@ -53,7 +53,7 @@ class Advised:
 
     @property
     def urgency(self) -> tuple[int, int]:
-        """The sort key: findings that break or leak something first, then costs, lines without effect, and the rest."""
+        """The sort key: what breaks or leaks first, then costs, lines without effect, and what is fine or routine."""
         states = list(State)
         if self.state is State.IN_EFFECT or self.routine:
             return 3, states.index(self.state)

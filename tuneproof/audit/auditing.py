@@ -49,7 +49,7 @@ class Audit:
 
     @property
     def patched_from(self) -> str:
-        """The folder in which to apply a patch: the given one, or / for files elsewhere; empty for the current one."""
+        """The folder in which to apply a patch: the given one; / if files are outside the current one, else empty."""
         is_elsewhere = any(root.startswith(("/", "../")) for root in self.source.roots)
         return self.source.folder or ("/" if is_elsewhere else "")
 
@@ -68,7 +68,7 @@ class Audit:
         return unified(self.facts.configuration.texts, self.patched(), shown=self._in_patch)
 
     def patched(self) -> Mapping[str, str]:
-        """Return the files with all advised changes, as if each patch were applied in turn."""
+        """Return the files after all advised changes, including those that only an audit of the changed files finds."""
         now = self
         for _ in range(_MOST_ROUNDS):
             texts = now.facts.configuration.texts

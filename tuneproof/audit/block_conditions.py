@@ -29,7 +29,7 @@ _FORWARDED: Final = "x-forwarded-for"
 def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the lines of an outer block that a list replaces here, in words; empty for none.
 
-    Missing table files, such as fastcgi_params, may repeat them.
+    Also empty if the lines may be in a missing file that comes with nginx, such as fastcgi_params.
 
     Source: "inherited from the previous configuration level if and only if there are no … on the current level".
     """
@@ -42,7 +42,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
         return ""
     if name.endswith("_param") and block.tables:
         return ""
-    # upstream_keepalive covers Connection.
+    # The rule upstream_keepalive covers the Connection header.
     own = {"connection", *(one.value.lower() for one in block.local(name))}
     outer = [one for one in block.parent.in_effect(name) if one.value.lower() not in own]
     lost: dict[str, list[str]] = {}
@@ -131,7 +131,7 @@ def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> boo
 
 
 def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the block that takes all paths of a location, in words; empty if some reach it."""
+    """Return what takes all paths of a location, in words; empty if the location gets some of them."""
     server = at.parent if isinstance(at, Block) else None
     is_named = "".join(at.args[:1]).startswith("@")
     if server is not None and server.name == "server" and not is_named and _returns_at_once(at, server, facts):
@@ -146,7 +146,7 @@ def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the server that gets all requests of another one, in words; empty if some reach it."""
+    """Return the server that gets all requests meant for this one, in words; empty if this one gets some."""
     if facts.configuration.is_fragment:
         return ""
     rival = facts.rivals.get(id(at))
@@ -163,7 +163,7 @@ def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> boo
 def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether a ``return`` ends every request before a limit counts it.
 
-    Inner locations inherit only the limit. After a server's return, an error page may still lead to a named location.
+    Inner locations inherit the limit, not the return. Error pages of a server's return may lead to named locations.
     """
     inner = [one for one in block.all("location") if block.name == "location" or "".join(one.args).startswith("@")]
     return _returns_at_once(at, block, facts) and not inner
@@ -177,7 +177,7 @@ def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
 def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
     """Return the block with an ``allow`` but no ``deny``, in words; empty if it has "allow all" or "satisfy any".
 
-    A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", others need a password.
+    A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", other clients need a password.
     """
     own = [one for one in block.own if one.name in {"allow", "deny"}]
     satisfy = block.setting("satisfy")
@@ -189,7 +189,7 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _reads_forwarded_recursively(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether X-Forwarded-For is read recursively under a directive; inner blocks may read another header."""
+    """Tell whether X-Forwarded-For is read recursively in some block in which a directive is in effect."""
     under = (one for one in _handling(at, block) if one.is_on("real_ip_recursive"))
     return any(_header_of_address(one).lower() == _FORWARDED for one in under)
 
@@ -201,7 +201,7 @@ def _reads_one_address(at: Statement | Block, block: Block, _facts: Facts) -> st
 
 
 def _handling(at: Statement | Block, block: Block) -> Iterator[Block]:
-    """Yield the servers and locations in which a directive is in effect; its own block if there are none in it."""
+    """Yield the servers and locations in which a directive is in effect; its own block if that contains neither."""
     handling = [one for one in (block, *block.below()) if one.name in {"server", "location"}] or [block]
     return (one for one in handling if at in one.in_effect(at.name))
 

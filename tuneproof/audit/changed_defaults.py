@@ -53,7 +53,7 @@ def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Itera
 
 
 def _kept(place: Statement | Block, around: Block, text: str) -> tuple[Edit, ...]:
-    """Return the change that sets the old default; an upstream block gets it last, after any balancing method."""
+    """Return the change that sets the old default; in an upstream block, it goes last, after any balancing method."""
     if around.name == _IN_UPSTREAM and around.own:
         return (Insert(after=around.own[-1], text=text),)
     after = place if place in around.own else next(iter(around.local(place.name)), around)

@@ -42,7 +42,7 @@ def connections_bytes(facts: Facts) -> int:
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return a sentence with the least memory that a worker of any version allocates at start; a space if small."""
+    """Return how much a worker of any version allocates at least at start; if little, a space, since "" is false."""
     held = (facts.worker_connections or 0) * min(_SLOT_BYTES.values())
     return f". Each worker allocates at least {size(held)} at start" if held >= _LARGE_BYTES else " "
 
@@ -125,14 +125,14 @@ def _tried_twice(at: Statement | Block, facts: Facts) -> list[Target]:
 
 
 def _proxied_under(at: Statement | Block, facts: Facts) -> list[Proxied]:
-    """Return the proxied places to which a directive of the same module applies."""
+    """Return the places that proxy with the same module as a directive, and to which it applies."""
     kind = at.name.partition("_")[0]
     places = [one for one in facts.proxied if one.target.kind == kind and not one.target.block.hides(at.name)]
     return [one for one in places if one.target.block.setting(at.name) is at]
 
 
 def _connects_to_hosts(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether a directive applies to an upstream that is not a Unix socket, or to an unknown one."""
+    """Tell whether a directive applies to an upstream that is not a Unix socket, or to none in these files."""
     targets = [one.target for one in _proxied_under(at, facts)]
     addresses = [address for one in targets for peers in _addresses(one, facts, never=frozenset()) for address in peers]
     return not targets or not all(address.startswith("unix:") for address in addresses)
@@ -183,7 +183,7 @@ def _keeps_http(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether no directive of a complete configuration names an upstream block; unknown directives might."""
+    """Tell whether no directive of a complete configuration names an upstream block; an unknown one might."""
     if not facts.configuration.is_whole or not block.args or block.path[:1] != ("http",):
         return False
     everything = facts.configuration.main.everything()
@@ -198,7 +198,7 @@ def _is_for_others(facts: Facts) -> bool:
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether the host name of a server or an address is resolved when nginx starts, and never again."""
+    """Tell whether a host name in an upstream block or an address is resolved only when nginx starts or reloads."""
     if isinstance(at, Block):
         return any(_is_name(server.value) and "resolve" not in server.args for server in _servers(block))
     target = facts.target_of(at)
@@ -226,7 +226,7 @@ def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the module that buffers a location if its name, or its upstream's, looks like an event stream."""
+    """Return the module that buffers a location's responses, if its name or its upstream's looks like event streams."""
     targets = [
         proxied.target for proxied in facts.proxied_in(block) if proxied.target.block is block and proxied.is_buffered
     ]

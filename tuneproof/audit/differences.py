@@ -35,7 +35,7 @@ class Difference:
 
     @property
     def is_new_danger(self) -> bool:
-        """Whether a block breaks because it lacks a directive, whatever else changes in it."""
+        """Whether requests start to fail because a block lacks a directive."""
         return self.breaks and isinstance(self.at, Block)
 
     @property

@@ -77,7 +77,7 @@ def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None
 
 
 def _advised(audit: Audit) -> dict[tuple[object, ...], Advised]:
-    """Return the advice that needs an action, by finding and place; versions may have different reasons for it."""
+    """Return the advice that needs an action, by finding and place; if versions have different reasons, the first."""
     found: dict[tuple[object, ...], Advised] = {}
     for advised in audit.advice:
         if advised.state in _LEVELS:

@@ -29,8 +29,8 @@ def _is_unannounced(_at: Statement | Block, _block: Block, facts: Facts) -> bool
 def _proxies_unmarked(at: Statement | Block, block: Block, facts: Facts, *, protocol: str = "quic") -> bool:
     """Tell whether a server with HTTP/3 proxies requests, and nothing uses ``$ssl_early_data``.
 
-    A socket's default server decides for all servers on the socket (ngx_quic_init_connection). ``protocol``: "ssl" for
-    TCP.
+    A socket's default server decides about early data for all its servers (ngx_quic_init_connection).
+    ``protocol``: "quic", or "ssl" for TCP.
     """
     if facts.configuration.unseen or any("$ssl_early_data" in text for text in facts.configuration.texts.values()):
         return False
@@ -50,5 +50,5 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "UDP socket shared by workers": _is_shared_by_workers,
     "HTTP/3 unannounced": _is_unannounced,
     "early data to upstreams unmarked": _proxies_unmarked,
-    "early data over TCP to upstreams unmarked": _proxies_unmarked_over_tcp,  # unless the condition above is also true
+    "early data over TCP to upstreams unmarked": _proxies_unmarked_over_tcp,  # unless reported over QUIC
 }

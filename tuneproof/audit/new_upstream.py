@@ -53,8 +53,8 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     ]
     in_effect = block.in_effect("proxy_set_header")
     if not any(item.value.lower() == "host" for item in in_effect):
-        # The Host header would become the block's name; the backend must get the same one as before, which has no
-        # default port (ngx_http_proxy_set_vars).
+        # The Host header would become the block's name. The backend must get the same header as before: the address,
+        # without port 80 (ngx_http_proxy_set_vars).
         seen = "localhost" if match["socket"] else address.removesuffix(":80")
         if in_effect and not block.local("proxy_set_header"):
             # A header added here would replace the outer ones; added further out, it would affect every other location.

@@ -23,10 +23,10 @@ class Insert:
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """A new block before another one, with an empty line between them."""
+    """New lines before a block, with an empty line between them."""
 
     block: Block
-    lines: tuple[str, ...]  # lines of the new block, with their own indentation
+    lines: tuple[str, ...]  # a block or a directive; inner lines with their own indentation
 
 
 @dataclass(frozen=True, kw_only=True)

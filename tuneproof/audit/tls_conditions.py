@@ -19,7 +19,7 @@ def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     if block.name == "http" and (block.absent_sites or facts.configuration.is_fragment):
         return False
     listens = [(server, listen) for server in servers for listen in server.local("listen")]
-    # The parameter belongs to the socket, and any of its listens may have it.
+    # The ssl parameter belongs to the socket, and any of its listens may have it.
     encrypted = {id(listen) for socket in facts.sockets.found if "ssl" in socket.protocols for listen in socket.listens}
     is_tls = all(
         {"ssl", "quic"} & set(listen.args) or id(listen) in encrypted or server.is_on("ssl")
@@ -54,7 +54,7 @@ def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts)
 
 
 def deciding_handshakes(at: Statement | Block, block: Block, facts: Facts) -> list[Block]:
-    """Return the servers that begin TLS handshakes with a directive in effect; in http{}, sockets' default servers do.
+    """Return the servers that have a directive in effect and begin TLS handshakes; in http{}, only default servers do.
 
     Another server is chosen during the handshake, when its groups and TCP options no longer matter
     (ngx_http_ssl_handshake, SSL_set_SSL_CTX).
@@ -71,7 +71,7 @@ def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> boo
 
 
 def speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a server that begins TLS handshakes with a directive in effect offers TLS 1.3."""
+    """Tell whether TLS 1.3 is offered by a server that has a directive in effect and begins TLS handshakes."""
     servers = deciding_handshakes(at, block, facts)
     return any("TLSv1.3" in effective(one, "ssl_protocols", facts.version_numbers).words for one in servers)
 
@@ -91,7 +91,7 @@ def _is_decided_elsewhere(at: Statement | Block, block: Block, facts: Facts) -> 
 
 
 def _has_small_preread(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether HTTP/2 is spoken, with a window that does not grow until the body is read."""
+    """Tell whether HTTP/2 is spoken, and the window before nginx reads a body is at most the default."""
     size = block.setting("http2_body_preread_size")
     return _speaks_http2(_at, block, facts) and (size is None or (size_bytes(size.value) or 0) <= _FIRST_WINDOW_BYTES)
 

@@ -130,7 +130,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _of_problems(before: Audit, after: Audit, *, reported: Container[tuple[str, int]]) -> Iterator[Difference]:
-    """Yield the errors that only the new version prints, except at these files and lines."""
+    """Yield the errors that only the new version prints, except at files and lines already reported."""
     known = set(map(_kind, before.facts.configuration.problems))
     main = before.facts.configuration.main
     places: defaultdict[tuple[str, int], list[Statement | Block]] = defaultdict(list)
@@ -150,7 +150,7 @@ def _kind(problem: Problem) -> tuple[str, str]:
 
 
 def _of_modules(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield loaded modules, since ngx_load_module refuses other versions' builds, and foreign directives."""
+    """Yield foreign directives, and loaded modules: ngx_add_module refuses other versions' builds."""
     if as_numbers(old) != as_numbers(new):
         why = f"nginx refuses a module that was built for another version: install its build for {new} at the same time"
         for said in audit.facts.configuration.main.local("load_module"):
@@ -257,7 +257,7 @@ def _of_names(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _on_sockets(server: Block, default: Block, facts: Facts) -> str:
-    """Return the sockets on which a server has this default server; empty if all do."""
+    """Return the sockets on which a server has this default server; empty if it has no other."""
     found = [socket for socket in facts.sockets.of(server) if "ssl" in socket.protocols]
     named = each_once(socket.address.name for socket in found if socket.default is default)
     return f" on {named}" if any(socket.default is not default for socket in found) else ""
@@ -320,13 +320,13 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _REDEFINED_SINCE: Final = "1.23.4"
-# Changes that some settings hide: HTTP/2 has no chunks, TLSv1.2 compresses no certificates, and with TLS, clients could
-# choose HTTP/1 before.
+# Changes that some settings hide: HTTP/2 has no chunks, TLSv1.2 compresses no certificates, and over TLS, clients could
+# already choose HTTP/1 before 1.25.1.
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _COMPRESSES: Final = "ssl_certificate_compression"
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")
-# Directives that matter only where a proxied location inherits them; some changes matter only in some locations.
+# Directives that matter only where a proxied location has or inherits them; some changes, only with other settings.
 _INHERITED: Final[Mapping[str, Mapping[str, Callable[[Proxied], bool]]]] = {
     "proxy_http_version": {"1.29.7": _sends_no_connection},
     "proxy_set_header": {"1.31.4": _speaks_http11},

@@ -79,7 +79,7 @@ def _name_of_block(target: Target | None, block: Block, facts: Facts) -> str:
 def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return a host to which a request may go, and for which nginx has no resolver; empty for none.
 
-    Source: ngx_http_upstream_init_request compares an address that has variables with all names resolved at the start.
+    Source: ngx_http_upstream_init_request looks for the host among upstream blocks and addresses without variables.
     """
     target = facts.target_of(at)
     is_known = facts.configuration.is_whole and all(one.is_given for one in facts.configuration.filled)
@@ -253,7 +253,7 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return why a location with a directive does not buffer uploads, in parentheses; empty if all do."""
+    """Return why a location with a directive does not buffer uploads, in parentheses; empty if each buffers them."""
     for kind in ("proxy", "fastcgi", "uwsgi", "scgi"):
         if any(block.is_off(f"{kind}_request_buffering") for block in _targets_under(at, facts, kind)):
             return f" ({kind}_request_buffering off)"

@@ -35,8 +35,8 @@ _JOINED: Final = Change(
 )
 _DECIDING: Final = frozenset({"map", "if"})
 _PASSING_ON: Final = frozenset({"add_header", "auth_request_set", "map"})
-# Two lines of Host are rejected, those of Cookie and X-Forwarded-For were joined before, and clients send only one line
-# of the others.
+# nginx rejects two lines of Host, joined those of Cookie and X-Forwarded-For before 1.23.0, and gets only one line
+# of the others from clients.
 _AS_BEFORE: Final = frozenset(
     f"http_{name}" for name in ("host", "cookie", "x_forwarded_for", "user_agent", "referer", "upgrade")
 )
@@ -90,7 +90,7 @@ class Choice:
 def installed_version(named: str) -> str:
     """Return the version of the nginx that uses a configuration on this machine; empty if none does.
 
-    ``named``: its nginx.conf, or its folder.
+    ``named``: the nginx.conf, or its folder.
     """
     nginx = shutil.which("nginx")
     if nginx is None or not Path(named).exists():

@@ -38,7 +38,7 @@ _INHERITED: Final = {
     Inheritance.REPLACED: "inherited, unless the block has any of its own",
     Inheritance.NEVER: "not inherited",
 }
-# Other plain words, such as `if`, also occur in sentences about something else.
+# Claims use these words only for the directives; others, such as `if`, also occur in other meanings.
 _ONLY_DIRECTIVES: Final = frozenset({"aio", "keepalive", "ssi"})
 # In a longer list, important claims would be hard to find.
 _MOST_CLAIMS: Final = 8
@@ -175,7 +175,7 @@ def written(concern: Concern, name: str = "") -> str:
 
 
 def _example(concern: Concern, name: str) -> str:
-    """Return the first line of the row's examples with its finding; the name alone if no example has that directive."""
+    """Return the first matching directive in the row's examples; the name alone if there is none."""
     for text in concern.trips:
         for said in _everything(parse_file("", text).statements):
             if said.name == name and re.fullmatch(concern.args, " ".join(said.args), re.DOTALL):
@@ -205,7 +205,7 @@ def to_do(concern: Concern, name: str = "") -> str:
 
 
 def reason(line: Line, concern: Concern, name: str = "") -> str:
-    """Return the reason, with an ellipsis, or nothing directly after a word, for what only a user's file shows.
+    """Return the reason, without what only a user's file shows: an ellipsis takes its place, except after a letter.
 
     ``name``: one of the row's directives (default: the first).
     """

@@ -25,7 +25,7 @@ from tuneproof.wording import as_numbers
 NAME: Final = "copied_lines"
 RANK: Final = 8
 
-# Only rows that name stream{} apply there, and none in other modules' blocks, such as rtmp{}.
+# In stream{}, only rows that name stream{} apply; in blocks of other modules, such as rtmp{}, none.
 _OF_HTTP: Final = frozenset({"http", "events", "mail"})
 _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -85,7 +85,7 @@ def _of_directives(facts: Facts) -> Iterator[Advised]:
 
 
 def _of_all(blocks: Sequence[Block], line: Line, concern: Concern, said: Statement, facts: Facts) -> Sequence[Edit]:
-    """Return the changes for all blocks that include a directive; none if a block needs it or a person must decide."""
+    """Return the changes for all blocks that include a directive; none if one needs it or a person must decide."""
     edits: list[Edit] = []
     for block in blocks:
         found = _meant(concern, said, block, facts)
@@ -112,7 +112,7 @@ def _is_seen(block: Block) -> bool:
 def _is_open(block: Block, concern: Concern) -> bool:
     """Tell whether a file that is not here may add settings to a block; for http{}, that includes missing sites.
 
-    The blocks around a fragment may have any setting that it would inherit. Hints are conditional anyway.
+    The blocks around a fragment may have any setting that it would inherit; for "cannot tell", that does not matter.
     """
     if block.lacks_includes or (block.name == "http" and block.absent_sites):
         return True

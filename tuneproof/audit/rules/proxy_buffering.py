@@ -62,7 +62,7 @@ def _what_it_holds(proxied: Proxied) -> str:
 
 
 def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
-    """Return the cost of smaller buffers, in words: if there are no temporary files, the backend has to wait."""
+    """Return the cost of smaller buffers, in words."""
     kind, block = proxied.target.kind, proxied.target.block
     name = f"{kind}_buffer_size"
     smaller = [edit.text for edit in edits if isinstance(edit, Replace) and edit.old.name == name]

@@ -108,7 +108,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
 
 
 def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
-    """Return the directives that only keepalive needs; None for a missing one."""
+    """Return the directives that serve only keepalive; None in place of a missing one."""
     block = proxied.target.block
     upstream = _explicit(facts, proxied)
     if proxied.target.kind != "proxy":
