@@ -82,7 +82,7 @@ def _beside_idle(rig: Rig) -> Figures:
 
 
 def _beside_busy(rig: Rig) -> Figures:
-    """Let the same number of clients download slowly, as far as nginx accepts them, and let others connect."""
+    """Let more clients than worker_connections download slowly, as far as nginx accepts them, and others connect."""
     reading = Flow(
         connections=2 * SLOTS,
         # A client that has not sent a request is not busy: nginx 1.18 closes some of those when connections run out.

@@ -21,7 +21,7 @@ _ORDINARY: Final = Snapshot(
     cpus=Cpus(allowed="0-1"),
 )
 MANY_CPUS: Final = 8
-"""The number of CPUs from which advice for large machines makes sense."""
+"""The least number of CPUs for which advice for large machines makes sense."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class RunConditions:
 
     depth: str = QUICK  # or "full"
     network: NetworkProfile = BARE  # the links' properties, unless the scenario sets them
-    host: Callable[[], Snapshot] = lambda: _ORDINARY  # a new network namespace on the engine's host
+    host: Callable[[], Snapshot] = lambda: _ORDINARY  # state of a new network namespace on the engine's host
     subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)  # of subjects with ``CpuShare.MANY``
 
 
@@ -43,7 +43,7 @@ class Advice:
 
     scenario: Callable[[RunConditions], Scenario[Any]]  # names of scenario and claims never vary
     headlines: tuple[str, ...] = ()  # its best-known claims that any host can decide
-    full_depth: tuple[str, ...] = ()  # claims that only a run at full depth decides, unless named
+    full_depth: tuple[str, ...] = ()  # claims that a quick run decides only if they are selected
     timed: bool = False  # whether it measures times, so that nothing else may run on the machine
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.subject.written_config import LOG, written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# The loader reads this many files without a pause, then sleeps for longer than a trial takes.
+# The loader reads loader_files files without a pause, then sleeps for longer than a trial takes.
 _AT_ONCE: Final = "loader_threshold=1h loader_sleep=10m loader_files="
 
 

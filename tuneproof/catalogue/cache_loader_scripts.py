@@ -49,7 +49,7 @@ close $to;
 chmod 0755, "$state/second";
 exit 1 if system "$state/second -p /usr/share/nginx/ -c $state/nginx.conf >/dev/null 2>&1";
 """
-# Where the loader waits in the kernel, and its CPU time in nanoseconds; nothing if there is no loader (proc(5)). A
+# Prints where the loader waits in the kernel, and its CPU time in ns; nothing if there is no loader (proc(5)). A
 # trial runs this repeatedly, as a new process each time, so the script pauses first.
 _LOADER: Final = r"""
 select undef, undef, undef, 0.2;

@@ -26,7 +26,7 @@ class Declared(NamedTuple):
     scenario: str
     claim: str  # its name
     about: str  # the claim's sentence and source, and the line of a configuration that it is about
-    marks: tuple[str, ...]  # of TIMING, HEADLINE and FULL_DEPTH
+    marks: tuple[str, ...]  # those of TIMING, HEADLINE and FULL_DEPTH that apply
     place: str  # file and line of its declaration, such as "tuneproof/lines/streams.toml:12"
 
 

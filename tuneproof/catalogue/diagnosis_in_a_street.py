@@ -1,4 +1,4 @@
-"""The causes of differential_diagnosis amid other traffic, and two more: refused connections, and clients that leave.
+"""The causes of differential_diagnosis amid other traffic, and two more causes: refused connections, departing clients.
 
 While each load runs, there are scans, ssh, DNS, a metadata service, refused connection attempts over IPv6, and a
 database that loses packets, as in a capture on a real machine.

@@ -228,7 +228,7 @@ def resets(block: Mapping[str, RecordedObservation]) -> Tally:
 
 
 def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
-    """Return the scenario."""
+    """Return the scenario with this demand on its diagnoses."""
     return Scenario(
         name="differential_diagnosis",
         arms=(HEALTHY, STALL, SLOW_READER, OVERFLOW, SYN_PRESSURE, SLOW, LOSSY),

@@ -136,7 +136,7 @@ def streams_at_once(rig: Rig) -> Figures:
 
 
 def requests_of_one_client(rig: Rig) -> Figures:
-    """Send the same number of requests directly to the peer, on a single HTTP/2 connection."""
+    """Send several requests directly to the peer, on a single HTTP/2 connection."""
     _play(rig, Reply())
     rig.client.http2(*rig.at(PEER_PORT), AT_ONCE)
     return _peer_connections(rig)

@@ -54,7 +54,7 @@ def _setting(name: str, config: str, ports: int = PORTS) -> Setting:
         script=_ask,
         sysctls={
             "net.ipv4.ip_local_port_range": f"{_FIRST} {_FIRST + ports - 1}",
-            # Without this setting, the ports of connections within a machine are free again after a second.
+            # With the default of 2, new connections over loopback may reuse a port in TIME-WAIT after a second.
             "net.ipv4.tcp_tw_reuse": "0",
         },
     )

@@ -19,7 +19,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.wording import mid_sentence
 
 _NAME: Final = "error_messages"
-# By default, any user may listen on every port in a container.
+# Docker sets this to 0 in containers, so that any user may listen on every port.
 _SYSCTLS: Final = {"net.ipv4.ip_unprivileged_port_start": "1024"}
 
 
