@@ -1,4 +1,4 @@
-"""Counts the code between a command and its figure: ``python -m tools.walk CLAIM`` (needs an engine).
+"""Counts the code that produces a claim's figure: ``python -m tools.walk CLAIM`` (needs an engine).
 
 It runs the claim like ``./lab run -k CLAIM``. It counts this project's modules in which a function runs while pytest
 collects, and while the claim's test runs: what you would read to learn where the figure comes from. The types counted
