@@ -152,7 +152,7 @@ def _problems_of_versions(audits: Sequence[Audit]) -> Mapping[Problem, Problem]:
 
 
 def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
-    """Yield the findings of all versions; one that applies to only some has no patch, unless something breaks."""
+    """Yield the findings of all versions; one that applies to only some has no patch, unless ``breaks`` is true."""
     seen: dict[tuple[object, ...], list[tuple[str, Advised]]] = {}
     for audit_ in audits:
         for one in audit_.advice:

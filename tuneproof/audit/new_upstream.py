@@ -22,7 +22,7 @@ _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
     """Return the changes that replace a fixed plain-HTTP address with an upstream block.
 
-    Returns: The changes; empty if a person must decide: TLS would check the certificate against the new name, FastCGI
+    Empty if a person must decide: TLS would check the certificate against the new name, FastCGI
     may have few processes, and other things may change with the name.
     """
     block, match = target.block, _ADDRESS.fullmatch(target.to)

@@ -110,7 +110,7 @@ def _is_seen(block: Block) -> bool:
 
 
 def _is_open(block: Block, concern: Concern) -> bool:
-    """Tell whether a file that is not here may add settings to a block; for http{}, that includes missing sites.
+    """Tell whether a missing file may add settings to a block; for http{}, that includes the files of other sites.
 
     The blocks around a fragment may have any setting that it would inherit; for "cannot tell", that does not matter.
     """
