@@ -43,7 +43,7 @@ def _cached(directives: str, origin: str, keys: str = "1m") -> str:
     asked = """log_format asked escape=json '{"uri":"$uri","upstream":"$upstream_addr"}';"""
     server = f"server {{ listen 127.0.0.1:9001; access_log off; location / {{ {origin} }} }}"
     cached = f"location / {{ proxy_pass http://127.0.0.1:9001; {directives} {_LOG} }}"
-    # A worker accepts all waiting connections, and reads their requests, before it handles any other event.
+    # deferred, multi_accept: a worker accepts all waiting connections and reads their requests before any other event.
     return written_config(
         f'location = /1 {{ return 200 "ok"; {_LOG} }} {cached}',
         http=f"{path} {asked} {server}",

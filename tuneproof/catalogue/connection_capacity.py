@@ -1,4 +1,4 @@
-"""A million connections: the cost of one idle proxied connection, and the predicted cost of a million."""
+"""The memory of one idle proxied connection and of a million: "Nginx OOM in a stress test of a million connections"."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -28,7 +28,7 @@ CONFIG: Final = SubjectConfig(
     worker_connections=CONNECTIONS + 1000,
     access_log=False,
 )
-# A trial takes ten thousand ports, which stay in TIME-WAIT for a minute, so they are reused, as in the articles.
+# A trial takes ten thousand ports, which stay in TIME-WAIT for a minute, so later trials reuse them.
 SYSCTLS: Final = {"net.ipv4.tcp_tw_reuse": "1", "net.ipv4.ip_local_port_range": "1024 65535"}
 HELD: Final = Arm(
     name="held",

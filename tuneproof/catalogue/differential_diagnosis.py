@@ -1,7 +1,7 @@
 """One cause at a time, built in the lab, and its diagnosis from files: capture, log, counters, sockets.
 
-The causes are those in the articles: a stalled event loop, a slow reader behind large buffers, a full accept queue, a
-full SYN queue and packet loss on the path; and a slow backend, which is what people suspect first.
+The causes are those in the sources of reuseport_stall, proxy_buffering and listen_queue (a stalled event loop, a slow
+reader, a full accept or SYN queue, packet loss), and a slow backend, which is what people suspect first.
 """
 
 from collections.abc import Mapping
