@@ -1,4 +1,4 @@
-"""Scripts for trials of error-log messages: each provokes a message, and counts its lines once nginx is idle."""
+"""Scripts for trials that provoke an error-log message and count its lines."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +14,8 @@ from tuneproof.messages.patterns import find_one
 
 BACKEND: Final = "backend"
 _FIRST_ERROR: Final = 400
-# The form of lines from ngx_log_error_core(), and from nginx -t before it has opened its log; text from a client may
-# contain line breaks.
+# The form of ngx_log_error_core()'s lines in a log, and on stderr while nginx starts or tests. Messages may contain
+# line breaks that a client sent.
 _ENTRY: Final = re.compile(
     r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] (?:\d+#\d+: )?(?:\*\d+ )?"
     r"(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{4}/)",
@@ -36,7 +36,7 @@ def lines_of(row: str, text: str) -> int:
 def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
     """Return the script: provoke a message, and count the lines that match a row of tuneproof.messages.
 
-    The provocation is in a tuple, because a claim's registration inspects the content of tuples.
+    The provocation is in a tuple, because a claim's registration ignores a dataclass that a function closes over.
     """
     does = SCRIPTS[asked[0].does]
 
@@ -51,7 +51,7 @@ def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
 
 
 def failed(asked: Iterable[Flow], results: Iterable[Iterable[Connection]]) -> int:
-    """Return how many requests did not get a status below 400; clients that stay do not need a response."""
+    """Return how many requests got no response, or a status of 400 or more; clients that stay need no response."""
     count = 0
     for flow, connections in zip(asked, results, strict=True):
         statuses = [answer.status for answer in answers_of(connections)]

@@ -1,4 +1,4 @@
-"""HTTP/2 from clients: uploads from far away, and limits on concurrent streams. HTTP/2 to upstreams.
+"""HTTP/2 from clients: concurrent streams, early uploads and flow-control windows; and HTTP/2 to upstreams.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_v2_module.html.
 """

@@ -50,10 +50,10 @@ def _over_http2(rig: Rig) -> float:
 
 
 def _over_http1(rig: Rig) -> float:
-    """Load the page on six connections, one request at a time on each; return the seconds since they were established.
+    """Load the page on six connections, one request at a time on each; return the seconds that the slowest one takes.
 
-    The time excludes the handshakes: a lost packet in one costs a second (RFC 6298, section 2), which would affect
-    every ninth page with six connections.
+    The time excludes the handshakes: a packet lost in a handshake costs a second (RFC 6298, section 2). With 2 % loss,
+    that would affect one page in nine.
     """
     done = rig.flow(Flow(connections=CONNECTIONS, requests=FILES // CONNECTIONS, path=_FILE))
     rig.ok(done, requests=FILES)
@@ -61,7 +61,7 @@ def _over_http1(rig: Rig) -> float:
 
 
 def _loading(load: Callable[[Rig], float], control: str) -> Callable[[Rig], Figures]:
-    """Return the script that loads the page, if nginx has this congestion control."""
+    """Return the script that loads the page; with another congestion control, the trial is void."""
 
     def script(rig: Rig) -> Figures:
         found = rig.sysctl(_CONTROL)

@@ -15,7 +15,7 @@ STREAMS: Final = 200
 LIMIT: Final = 10  # http2_max_concurrent_streams
 REQUESTS: Final = 30
 EARLY_BYTES: Final = 1000
-# More than the 64 KiB of http2_body_preread_size, and less than a loop iteration reads (http2_recv_buffer_size).
+# More than the 64 KiB of http2_body_preread_size, and less than nginx reads at once (http2_recv_buffer_size).
 IN_FLIGHT_BYTES: Final = 80_000
 CLIENTS: Final = 5
 
@@ -63,7 +63,7 @@ def in_flight(rig: Rig) -> Figures:
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
-        # These are established connections that are not on nginx's main port: here, the uploads.
+        # unread_bytes has the established connections that are not on nginx's main port: here, the uploads.
         return sum(rig.sockets().unread_bytes)
 
     with rig.stopped_workers() as go_on, rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):

@@ -1,4 +1,4 @@
-"""HTTP/3: what a listener needs, what happens to connections, and what the usual directives change.
+"""HTTP/3: what a listener needs, what interrupts connections, and what the usual directives change.
 
 nginx's documentation: https://nginx.org/en/docs/quic.html; its code: src/event/quic.
 """

@@ -15,7 +15,6 @@ REQUESTS: Final = 3
 DOWNLOADS: Final = 5
 NEW_CLIENTS: Final = 40
 BURST: Final = 150
-# rcvbuf=64m, and 64k
 HUGE_BUFFER_BYTES: Final = 64 * 2**20
 SMALL_BUFFER_BYTES: Final = 64 * 2**10
 _DEFAULT_BUFFER_BYTES: Final = 212_992  # net.core.rmem_default, and rmem_max, unless raised
@@ -31,7 +30,7 @@ _FLIGHTS_S: Final = 1.5
 _AFTER_TIMEOUT_S: Final = 1.0
 # After this time, data sent within one machine has arrived.
 _ARRIVES_S: Final = 0.2
-_ASKED: Final = 2  # requests with curl: the first response carries the header
+_ASKED: Final = 2  # requests with curl: the first response contains Alt-Svc
 
 
 def pages(*, new_port: bool = False) -> Callable[[Rig], Figures]:
@@ -159,7 +158,7 @@ def burst(rig: Rig) -> Figures:
 def buffers(asked_bytes: int = 0) -> Callable[[Rig], Figures]:
     """Return the script that reads the receive buffer of the UDP sockets; ``asked_bytes``: nginx's ``rcvbuf``.
 
-    Linux doubles the size that a program asks for, to have room for its own data, up to twice net.core.rmem_max
+    Linux doubles the size that a program asks for, to allow for bookkeeping, up to twice net.core.rmem_max
     (sk_setsockopt() in net/core/sock.c).
     """
     # Without ``rcvbuf``, a trial shows something only on a host with a raised net.core.rmem_max.

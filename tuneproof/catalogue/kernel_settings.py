@@ -53,7 +53,7 @@ def _only_closed_by_nginx(rig: Rig) -> Figures:
 
 
 def _closed_by_clients(rig: Rig) -> Figures:
-    """Let clients close their connections first: the sockets stay on their side."""
+    """Let clients close their connections first, so that TIME-WAIT is on their side."""
     return _left_later(rig, close=False)
 
 

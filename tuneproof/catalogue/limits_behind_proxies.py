@@ -1,4 +1,4 @@
-"""The clients that limit_req and limit_conn count as one: behind proxies, over IPv6, in full zones, across workers.
+"""limit_req and limit_conn: which clients they count as one, and what happens with full zones and several workers.
 
 The proxy is a server of the same nginx. It takes the client's number from the request and writes X-Forwarded-For, like
 a proxy with many clients. Directives: https://nginx.org/en/docs/http/ngx_http_limit_req_module.html,
@@ -28,7 +28,7 @@ from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
 _BY_ADDRESS: Final = "$binary_remote_addr"
-# At this rate, trials are too short for another request, so the burst alone decides which requests are admitted.
+# A trial ends before this rate admits another request, so the burst alone decides how many requests are admitted.
 _SLOWLY: Final = "1r/m"
 _LIMIT: Final = f"limit_req zone=clients burst={BURST} nodelay;"
 _FILES: Final = "location / { }"
@@ -46,7 +46,7 @@ def _zone(key: str = _BY_ADDRESS, rate: str = _SLOWLY, size: str = "1m") -> str:
 
 
 def _proxied(forwarded_for: str, real_ip: str = "", zone: str = _zone()) -> str:
-    """Return a proxy that sends this X-Forwarded-For, and the limiting server behind it."""
+    """Return the configuration of a proxy that sends this X-Forwarded-For, and of the limiting server behind it."""
     limited = f"server {{ listen 127.0.0.1:9000; {real_ip} {_LIMIT} {_FILES} }}"
     proxy = f'location / {{ proxy_set_header X-Forwarded-For "{forwarded_for}"; proxy_pass http://127.0.0.1:9000; }}'
     return written_config(proxy, http=f"{zone} {limited}")

@@ -1,4 +1,4 @@
-"""Scripts for trials of limits, and of the clients that limits count as one."""
+"""Scripts for trials of limits per client."""
 
 import enum
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def flood(rig: Rig) -> Figures:
 
 
 def flood_at_once(rig: Rig) -> Figures:
-    """Let the worker get requests on many connections at once, so that the rate alone admits none of them."""
+    """Let the worker get requests on many connections at once, so that the rate alone admits only the first."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=FLOOD, path=_FILE))
     return {"admitted": statuses(done, _SERVED), "rejected": statuses(done, _REJECTED)}
 

@@ -36,7 +36,7 @@ COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
 
 
 def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
-    """Return a claim: the first arm drops a larger share of SYNs than the second, or than its accept queue does."""
+    """Return a claim: the first arm drops more SYNs than the second or, if there is none, than its own accept queue."""
     first, *second = arms
 
     def effect(block: Mapping[str, HalfOpenObservation]) -> float:

@@ -90,7 +90,7 @@ def network(rig: Rig) -> Figures:
 
 
 def tried_again(rig: Rig) -> Figures:
-    """Let nginx detect a dead server; send requests again after fail_timeout, and count how often nginx tries it."""
+    """Let nginx detect a dead server; after fail_timeout, send requests and count how often nginx tries that server."""
     rig.ok(rig.flow(Flow(requests=_ASKED)), requests=_ASKED)
     rig.wait(_LATER_S)
     before = sum(_DEAD in line["upstream"].split(", ") for line in rig.logged(_ASKED))

@@ -1,4 +1,4 @@
-"""Network quality: how fast the links must be for the reuseport stall; arms and claims, declared before measuring.
+"""Network quality: how fast the links must be for the reuseport stall.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), according to which the stall needs a good
 network, an unloaded backend and enough bulk downloads. The grid limits the rates of the upstream's and client's links.
@@ -87,7 +87,7 @@ class NetworkQuality:
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return the arms of the grid and the further arms that the claims compare.
 
-        Raises PreconditionError: The network cannot have a rate.
+        Raises PreconditionError: A link of the network reorders packets, so it cannot have a rate.
         """
         subject = Subject(name="subject", config=SubjectConfig(upstream=UPSTREAM, reuseport=True), records_turns=True)
         grid = [
@@ -128,7 +128,7 @@ class NetworkQuality:
     def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario.
 
-        Raises PreconditionError: The network cannot have a rate.
+        Raises PreconditionError: A link of the network reorders packets, so it cannot have a rate.
         """
         return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 
@@ -215,7 +215,7 @@ class NetworkQuality:
 
 
 def relieved_share(block: Mapping[str, StallObservation], grid: Grid) -> float:
-    """Return the share of variants with a limited upstream that take at most a fifth of the CPU time without limits."""
+    """Return the share of variants with a limited upstream and at most a fifth of the unlimited variant's CPU time."""
     calm_ms = turn_cpu_ms(block[UNLIMITED]) / RELIEF_THRESHOLD
     limited = [grid_arm(upstream, client) for upstream in grid.upstream_mbit if upstream for client in grid.client_mbit]
     return sum(turn_cpu_ms(block[arm]) <= calm_ms for arm in limited) / len(limited)

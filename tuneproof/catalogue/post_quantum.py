@@ -1,6 +1,6 @@
 """Clients that offer a post-quantum key: their ClientHello needs two packets, and nginx may not support the group.
 
-The clients use OpenSSL 3.5, on a path with an MTU of 1400 bytes, as through a tunnel. The key share of
+The clients use OpenSSL 3.5, on a path with an MTU of 1400 bytes, as through a tunnel. Their key share for
 X25519MLKEM768 is 1216 bytes long (https://datatracker.ietf.org/doc/draft-ietf-tls-ecdhe-mlkem/).
 """
 

@@ -84,7 +84,7 @@ SPARED: Final = arm("limited-off", subject("limited-unbuffered", *UNBUFFERED, me
 
 
 def grown(observation: MemoryObservation) -> int:
-    """Return the growth of the workers' memory, at least one page, so that its ratio to a bound is defined."""
+    """Return the growth of the workers' memory, at least one page, so that its logarithm is defined."""
     return max(observation.growth_bytes, PAGE_BYTES)
 
 

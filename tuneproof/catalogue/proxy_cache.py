@@ -27,7 +27,7 @@ ANSWER_MS: Final = 150
 LATE_S: Final = 0.45
 VALID_S: Final = 1.0
 AT_ONCE: Final = 4
-# When the page expires, simultaneous requests may reach the upstream, but fewer than a tenth of all requests.
+# In less time, at most a tenth of all requests reach the upstream: up to AT_ONCE each time the page has expired.
 _SOON_S: Final = VALID_S * REQUESTS / AT_ONCE / 10
 
 _CACHE: Final = (

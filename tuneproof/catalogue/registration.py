@@ -33,9 +33,9 @@ from tuneproof.proof.scenario.scenarios import Scenario
 REGISTERED: Final = Path(__file__).with_name("registered.json")
 REVISIONS: Final = Path(__file__).with_name("revisions.toml")
 _DIGITS: Final = 16
-# Functions of these packages belong to a claim; the lab and the inference do not.
+# Functions of these packages belong to a claim; those of the lab and of the inference do not.
 _OWN: Final = ("tuneproof.catalogue",)
-# Fields that newer Python versions add to every node, or that do not affect the computation.
+# Fields that differ between Python versions, or that do not affect the computation.
 _IRRELEVANT: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
 _CODE: Final = "code"  # stands for a function among data
 
@@ -114,7 +114,7 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 def _around(scenario: Scenario[Any]) -> list[object]:
     """Return the surroundings of a scenario's arms: backends, companions, warm-up."""
-    # The number of labs does not change results; whether there are HTTP/3 clients is visible in the scripts.
+    # The number of labs does not change results; HTTP/3 and post-quantum clients are visible in the scripts.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
     return [
         value
@@ -227,7 +227,6 @@ def _class(kind: type) -> object:
 
 @cache
 def _definitions(path: str) -> Mapping[int, list[ast.AST]]:
-    """Return the functions and lambdas of a file by the line on which they begin."""
     found: dict[int, list[ast.AST]] = {}
     for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.Lambda):
@@ -271,5 +270,4 @@ def _tree(node: object, local: Mapping[str, str]) -> object:
 
 
 def _is_docstring(node: object) -> bool:
-    """Tell whether a statement is a docstring of a function, a class or a field."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -51,7 +51,7 @@ _FIRST: Final = range(1)
 
 
 def _settings(*, migrates: bool) -> list[Setting]:
-    """Return the settings, without the sysctl if the kernel lacks it, since no container could start with it."""
+    """Return the settings, without tcp_migrate_req if the kernel lacks it, since no container could start with it."""
     return [
         Setting(name="kept-under-load", config=_FILES, script=load(reload, keeps=True)),
         Setting(name="new-under-load", config=_FILES, script=load(reload, keeps=False)),

@@ -146,7 +146,7 @@ def load(action: Action, *, keeps: bool) -> Script:
             action(rig)
         answers = list(answers_of(results[0]))
         lost = sum(not answer.complete for answer in answers)
-        # A client without a connection sends no request.
+        # A client that cannot connect has no answer that could be incomplete.
         lost += sum(bool(one.error) and not one.answers for one in results[0])
         new = sum(bool(answer.worker) and answer.worker not in old for answer in answers)
         rig.must(lost + new >= CLIENTS, "the load ended too early")
@@ -181,7 +181,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
 
 
 def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Script:
-    """Return the script that opens a WebSocket before some of many reloads, and counts the workers afterwards.
+    """Return the script that counts the workers after several reloads, with a new WebSocket before some of them.
 
     waits: whether all old workers must have exited before the count.
     """

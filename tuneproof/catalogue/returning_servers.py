@@ -1,6 +1,6 @@
 """The requests that a server gets right after it returns: with and without a zone, by method, and with weights.
 
-The server is one of two of the same nginx; it answers with 500, which counts as a failure, while it is down.
+That server is one of two in the same nginx. While it is down, it answers with 500, which counts as a failure.
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html.
 """
 

@@ -14,7 +14,7 @@ LONG: Final = 10
 KEYS: Final = 40
 FAIL_TIMEOUT_S: Final = 1
 RETURNING: Final = "127.0.0.1:9002"
-# That server fails while the first file exists, and works again once the second one does.
+# The server fails once the first of these files exists, and works again once the second one exists, too.
 DOWN: Final = "down"
 BACK: Final = "back"
 # Enough for each worker to reach the server that fails: connections are distributed at random.
@@ -49,7 +49,7 @@ def _got(lines: Lines) -> int:
 
 
 def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
-    """Return the script that counts how many of the first requests after its return a server gets.
+    """Return the script that counts how many of the first requests a server gets once it works again.
 
     workers: how many of nginx's workers must have tried the failed server before; with a zone, one tries for all.
     """
@@ -76,7 +76,7 @@ def short_requests(workers: int) -> Callable[[Rig], Figures]:
 
 
 def beside_long_requests(rig: Rig) -> Figures:
-    """Send long requests while a server fails, and as many once it works again; count how many of these it gets."""
+    """Send long requests while a server fails, and as many once it works again; count the later ones that it gets."""
     before = _fail(rig, 1)
     rig.open_streams(Streams(count=LONG, path="/hold/before"))
     _until_begun(rig, LONG)
@@ -98,9 +98,9 @@ def _until_begun(rig: Rig, streams: int) -> None:
 
 
 def keys(*, comes_back: bool) -> Callable[[Rig], Figures]:
-    """Return the script for the share of a server's keys that another server answers fail_timeout after a failure.
+    """Return the script: a server fails; count the share of its keys that go elsewhere after fail_timeout.
 
-    comes_back: whether the first server works again by then.
+    comes_back: whether the server works again by then.
     """
     flow = Flow(requests=KEYS, path="/?k={n}")
 

@@ -1,4 +1,4 @@
-"""The reuseport stall: its nginx containers, variants and claims, declared before any measurement.
+"""The reuseport stall: its nginx containers, variants and claims.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023). The article pins two workers to
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
@@ -137,7 +137,7 @@ class ReuseportStall:
         return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 
     def claims(self) -> tuple[Claim[StallObservation], ...]:
-        """Return the claims; the arms ``default`` and ``smallest`` of their rows depend on the host."""
+        """Return the claims; the arms ``default``, ``smallest`` and ``doses`` of their rows depend on the host."""
         doses = tuple(arm.name for arm in self.dose_arms())
         return claims_of(SCENARIO, code=CODE, arms={"default": doses[:1], "smallest": doses[-1:], "doses": doses})
 

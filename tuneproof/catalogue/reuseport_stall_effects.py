@@ -100,7 +100,7 @@ def _known(figure: float | None, otherwise: str) -> float:
 
 
 def largest_turn_bytes(observation: StallObservation) -> float:
-    """Return how much the largest loop iteration of worker 1 read.
+    """Return how much the largest loop iteration of worker 1 read, rounded up by at most an eighth.
 
     Raises ValueError: Its loop iterations were not recorded, or it has read nothing.
     """

@@ -46,7 +46,7 @@ NO_FILE: Final = "no-temp-file"
 SMALL_NO_FILE: Final = "tcp_rmem-40960-no-temp-file"
 SHARED: Final = "reuseport-off"
 TWIN: Final = "default-twin"
-# Directives in the proxied location by arm; the limit has the order of magnitude of one download in the article.
+# Directives in the proxied location by arm; the rate limit is of the order of one download's rate in the article.
 DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
     DEFAULT: (),
     NO_FILE: ("proxy_max_temp_file_size 0",),

@@ -63,7 +63,7 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    # The scenario reuseport_stall counts this; here it is timed, as in the article.
+    # Quick runs test the stall in the scenario reuseport_stall; this one repeats the article's timing.
     full_depth=tuple(claim.name for claim in SCENARIO.claims),
     timed=True,
 )

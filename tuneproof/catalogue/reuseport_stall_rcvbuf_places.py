@@ -19,7 +19,7 @@ REQUESTS: Final = 20
 
 
 def _calls(rig: Rig) -> Figures:
-    """Send requests on one connection; what nginx does only for its first request does not count."""
+    """Count the calls for requests on one connection, after a first request, since nginx makes some calls only once."""
     rig.flow(Flow())
     calls = rig.calls(lambda: rig.flow(Flow(requests=REQUESTS)))
     return {"setsockopt_calls": calls["setsockopt"].made, "connects": calls["connect"].made}
@@ -28,7 +28,7 @@ def _calls(rig: Rig) -> Figures:
 def _setting(name: str, kind: str, *, there: bool) -> Setting:
     # No server here speaks FastCGI, but nginx still connects, and answers at once with an error.
     to = f"http://{BACKEND.upstream}" if kind == "proxy" else "127.0.0.1:9001"
-    # With every version, each request uses a new connection.
+    # So every version of nginx opens a new connection for each request.
     header = "proxy_set_header Connection close;" if kind == "proxy" else ""
     buffer = f"{kind}_socket_rcvbuf 32k;"
     return Setting(

@@ -1,7 +1,7 @@
 """Receive packet steering: does a second CPU for the softirqs of a busy interface help?
 
 Source: "nginx under high concurrency drops SYNs" (2020), which spreads a network card's interrupts over CPUs. A veth
-    interface has no interrupts; its counterpart is RPS (https://docs.kernel.org/networking/scaling.html).
+    interface has no interrupts; RPS distributes its packets (https://docs.kernel.org/networking/scaling.html).
 """
 
 from typing import Final

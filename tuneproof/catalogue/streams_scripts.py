@@ -1,4 +1,4 @@
-"""Scripts for trials of streams: a backend sends, and the script counts only once everything is at rest."""
+"""Scripts for trials of streams: a backend sends, and most scripts count only once everything is at rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -43,8 +43,7 @@ ARRIVED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Figures for delivery: the share of small events that have arrived, by line and transport."""
 OF_SIZE: Final[Mapping[str, int]] = {f"of_{size}_bytes": size for size in (SMALL_BYTES, 1000, 10_000)}
-"""Further figures: the share of events of several sizes, with HTTP/1.1 to the upstream and over TLS."""
-# A stream without any data.
+"""Further figures: the share of events of each size that have arrived, with HTTP/1.1 to the upstream, and over TLS."""
 SILENT: Final = "silent"
 _GZIP: Final = {"Accept-Encoding": "gzip"}
 # In trials of silence, nginx's timeout is 1 s.

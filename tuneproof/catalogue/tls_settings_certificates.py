@@ -10,11 +10,11 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 
 HANDSHAKES: Final = 50
-# A CPU time needs fewer handshakes, since the kernel counts it in nanoseconds.
+# Fewer handshakes are enough for the CPU time, which the kernel counts in nanoseconds.
 _SIGNATURES: Final = 20
 _MS_PER_S: Final = 1000
 _NEW: Final = Flow(connections=_SIGNATURES, at_once=1, close=True, tls=True)
-# Only in TLS 1.2 does the cipher name contain the certificate's kind (RFC 8446, section 1.2).
+# Cipher names contain the certificate's kind in TLS 1.2, but not in TLS 1.3 (RFC 8446, section 1.2).
 _NEW_1_2: Final = Flow(connections=HANDSHAKES, at_once=1, close=True, tls=True, tls_version="1.2")
 
 

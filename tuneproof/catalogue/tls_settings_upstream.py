@@ -1,7 +1,7 @@
 """TLS to upstreams, and settings that depend on OpenSSL: resumed sessions, post-quantum groups, kernel TLS.
 
-For the first two, nginx is at both ends: the upstream is another server of the same nginx; its status shows what was
-negotiated.
+For the first two, nginx is at both ends: the upstream is another server of the same nginx, and the status of its
+responses shows what was negotiated.
 """
 
 from collections.abc import Callable

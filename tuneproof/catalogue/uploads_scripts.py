@@ -1,4 +1,4 @@
-"""Scripts for trials of uploads: clients send part of a body, and wait."""
+"""Scripts for trials of uploads, most of which stop in the middle of a body."""
 
 from collections.abc import Callable
 from typing import Final
@@ -16,7 +16,7 @@ STALLED_AFTER_MS: Final = 300  # client_body_timeout
 # More than twice client_body_timeout.
 _NOTICED_AFTER_S: Final = 0.8
 SLOW_TIMES: Final = 2
-# Many times as long as the pauses of a client that sends evenly, so that no delay on a busy machine is as long.
+# client_body_timeout for slow clients: many times their pauses, so that no delay on a busy machine is as long.
 SLOW_STALLED_AFTER_MS: Final = 600
 # More than nginx reads before it connects to the upstream: client_body_buffer_size is 8 or 16 KiB.
 BODY_BYTES: Final = 100_000
@@ -45,7 +45,7 @@ def whole(size_bytes: int, *headers: str) -> str:
 
 
 def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
-    """Return the script in which clients send this part of an upload's body and wait.
+    """Return the script in which clients send ``sent_bytes`` of an upload's body and wait.
 
     It counts nginx's responses and its connections to the backend; then the clients leave.
     """

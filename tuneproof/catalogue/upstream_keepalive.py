@@ -61,7 +61,7 @@ def subject(name: str, backend: str, block: tuple[str, ...], location: tuple[str
 
 
 def proxied(backend: str) -> Subject:
-    """Return an nginx with only an upstream block: a version's defaults."""
+    """Return an nginx with its version's defaults for connections to the upstream."""
     return subject(f"plain-{backend}", backend, (), ())
 
 

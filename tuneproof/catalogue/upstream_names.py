@@ -36,14 +36,14 @@ def _named(rig: Rig, owner: str) -> None:
 
 
 def _resolve_by_backend(rig: Rig) -> Figures:
-    """Let the system's resolver query the backend, which knows the name that nginx resolves when it starts."""
+    """Let the system's resolver query the backend for the name that nginx resolves when it starts."""
     _named(rig, OLD)
     rig.resolve_by(OLD)
     return {}
 
 
 def moved(*, asks_by_itself: bool = False, later_s: float = LATER_S) -> Callable[[Rig], Figures]:
-    """Return the script: the name gets another address; count later requests by address, and queries."""
+    """Return the script: the name gets another address; count later requests by address, and DNS queries."""
 
     def script(rig: Rig) -> Figures:
         for name in (OLD, NEW):

@@ -1,4 +1,4 @@
-"""worker_connections: each of them costs memory at start, whether it is used or not."""
+"""worker_connections: each connection costs memory at start, whether it is used or not."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def start(rig: Rig) -> Figures:
-    """Start new workers; return their memory, without files, once each has filled its table of connections."""
+    """Start new workers; return their anonymous memory once each has filled its table of connections."""
     rig.fresh_workers()
     return {"rss_bytes": rig.steady(lambda: sum(worker.rss_anon_bytes for worker in rig.workers()), readings=2)}
 
