@@ -10,7 +10,7 @@ from tuneproof.errors import BadInputError
 
 CPU_S: Final = 120.0
 """The limit in seconds of CPU time; on a slow machine, the largest configurations that tuneproof/conf accepts take a
-third."""
+third of it."""
 
 # Python drops an exception raised in a finalizer or a garbage collector's callback, so the signal is repeated.
 _AGAIN_S: Final = 1.0
