@@ -99,7 +99,7 @@ def uploads(rig: Rig) -> Figures:
 
 
 def steady_downloads(rig: Rig) -> Figures:
-    """Download steadily, but slowly; count the downloads that nginx has ended after STEADY_S.
+    """Download steadily, but slowly; count the downloads that nginx ends within STEADY_S.
 
     The client notices later, since the kernel still sends what nginx has written.
     """

@@ -51,7 +51,7 @@ def _got(lines: Lines) -> int:
 def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
     """Return the script that counts how many of the first requests a server gets once it works again.
 
-    workers: how many of nginx's workers must have tried the failed server before; with a zone, one tries for all.
+    workers: how many of nginx's workers must have tried the failed server before; with a zone, one is enough.
     """
 
     def script(rig: Rig) -> Figures:

@@ -61,7 +61,7 @@ def drops(observation: HttpObservation) -> float:
 
 
 def slow(observation: HttpObservation) -> float:
-    """Return the share of slow connects.
+    """Return the share of connects that took a second or more.
 
     Raises ValueError: The generator did not report how long connects took.
     """

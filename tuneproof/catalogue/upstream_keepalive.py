@@ -44,7 +44,7 @@ AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=1000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
 AB_KEPT: Final = replace(AB, keep_alive=True)
-# nginx closes a connection after keepalive_requests: 1000 by default, 100 before 1.19.10.
+# At most this many connects per request: nginx closes a connection after 1000 requests, or 100 before 1.19.10.
 KEPT_CONNECTS: Final = 0.1
 
 
