@@ -29,16 +29,16 @@ _UNIVERSAL: Final = frozenset({"", ".", ".*", ".+", "^", "^.", "^.*", "^.+", "/"
 
 @dataclass(frozen=True, kw_only=True)
 class Unreachable:
-    """A location that gets no requests, or only those in another letter case."""
+    """A location that gets no requests, or only those for paths in a letter case other than its own."""
 
     block: Block
-    by: Block  # the location that takes them instead
+    by: Block  # the location that takes its requests
     why: str
     is_partly: bool = False  # whether paths in another letter case still reach it
 
 
 def unreachable_in(server: Block) -> Iterator[Unreachable]:
-    """Yield a server's locations, including nested ones, that no path reaches, or only paths in another letter case."""
+    """Yield the unreachable locations of a server, including nested ones."""
     yield from _in(server)
 
 
@@ -75,7 +75,7 @@ def _in(level: Block) -> Iterator[Unreachable]:
 
 
 def _taking_as_written(one: Location, earlier: Iterable[Location]) -> Location | None:
-    """Return an earlier location that takes all paths that match a regular expression in its own letter case."""
+    """Return an earlier location that takes all paths in the letter case in which the regular expression is written."""
     shapes = _shapes(one.name)
     strict = (other for other in earlier if other.kind is Kind.REGEX)
     return next((other for other in strict if _cover(other, _shapes(other.name), shapes, any_case=False)), None)
@@ -113,7 +113,7 @@ def _hidden_by_prefix(regex: Location, found: Iterable[Location]) -> Location | 
 
 
 def _cover(first: Location, mine: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], *, any_case: bool) -> bool:
-    """Tell whether the shapes of a regular expression match every text that these other shapes match."""
+    """Tell whether the shapes of a regular expression match every text that the other shapes match."""
     if first.kind is Kind.REGEX_ANY_CASE:
         mine, theirs = _lower(mine), _lower(theirs)
     elif any_case:
@@ -138,7 +138,7 @@ def _covers(one: Sequence[str], other: Sequence[str]) -> bool:
 
 @cache
 def _shapes(regex: str) -> list[tuple[str, ...]]:
-    """Return the alternatives in a regular expression: anchors, texts, and "" for anything.
+    """Return the alternatives of a regular expression, each as a sequence of anchors, texts and "" for anything.
 
     Empty if the expression is too complex.
     """
@@ -152,7 +152,7 @@ def _shapes(regex: str) -> list[tuple[str, ...]]:
         alternatives = match["inside"].split("|") if match["open"] else []
         if match["wild"] or match["more"] or match["many"]:
             choices.append((_ANYTHING,))
-            # Numeric quantifiers are too rare to be worth parsing.
+            # Numeric quantifiers of groups and literals are too rare to be worth parsing.
             if "{" in (match["more"] or "") + (match["many"] or ""):
                 return []
         elif alternatives:

@@ -25,7 +25,7 @@ _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
 _NO_PORT: Final = re.compile(r"[\w.-]+|\[[^]$]+\]")
 _LAST_PORT: Final = 65535
-# Variables that contain the request's path, and may follow a variable that contains the address.
+# Variables that contain the request's path or arguments, and may directly follow the address.
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 
 
@@ -37,19 +37,19 @@ class Upstream:
     block: Block
     servers: tuple[str, ...]  # its servers' addresses, as written
     keepalive: int  # the number of idle connections that each worker keeps
-    statement: Statement | None  # the ``keepalive`` that sets it; None for nginx's default
+    statement: Statement | None  # the ``keepalive`` that sets this number; None for nginx's default
     discarded_by: Statement | None = None  # a balancing method after ``keepalive`` that replaces it
     is_local: bool = False  # whether a location reuses only connections that it opened itself
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A proxied location."""
+    """A block that proxies, such as a location or a server in stream{}."""
 
     kind: str  # one of :data:`KINDS`, or "stream"
     block: Block
     statement: Statement
-    host: str  # the host in its address, with variables as written
+    host: str  # the host in its address, with the port if there is one, and with variables as written
     scheme: str  # the scheme of its address, as written; empty for none
 
     @property
@@ -59,7 +59,7 @@ class Target:
 
     @property
     def location(self) -> str:
-        """The location, as written; the outer block if there is none."""
+        """The arguments of the location around the directive; outside of locations, the name of its block."""
         found = self.block.around("location")
         return " ".join(found.args) if found is not None else self.block.name
 
@@ -83,7 +83,7 @@ class Target:
         return frozenset(map(str.lower, values))
 
     def may_be(self, name: str) -> bool:
-        """Tell whether some values of the variables in the address would make it this name."""
+        """Tell whether the address is this name for some values of its variables."""
         return pattern_of(self.host).fullmatch(name) is not None
 
 
@@ -114,9 +114,9 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
 
 
 def port_problems(targets: Iterable[Target], upstreams: Container[str], *, is_whole: bool) -> Iterator[Problem]:
-    """Yield the error for each address that lacks a host or port, or has an invalid port or one after a block's name.
+    """Yield errors for addresses with a missing host, a missing or invalid port, or a port after an upstream's name.
 
-    is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
+    ``is_whole``: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
     """
     for target in targets:
         is_ipv6 = target.host.startswith("[")
@@ -137,7 +137,7 @@ def port_problems(targets: Iterable[Target], upstreams: Container[str], *, is_wh
 
 
 def stream_port_problems(main: Block, *, is_whole: bool) -> Iterator[Problem]:
-    """Yield the same errors about ``proxy_pass`` in stream{}."""
+    """Yield the errors of :func:`port_problems` for ``proxy_pass`` in stream{}."""
     for stream in (block for block in main.blocks if block.name == "stream"):
         names = {block.args[0].lower() for block in stream.all("upstream") if block.args}
         passed = ((said, block) for said, block in stream.everything() if said.name == "proxy_pass" and said.args)

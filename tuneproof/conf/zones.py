@@ -10,7 +10,7 @@ from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import size_bytes
 
-# Eight memory pages of 4 KiB, the smallest size; a cache's keys need two.
+# nginx requires eight memory pages, and two for a cache's keys; no system has pages smaller than 4 KiB.
 _LEAST_BYTES: Final = 32 << 10
 _LEAST_BYTES_OF_KEYS: Final = 8 << 10
 _PATHS: Final = frozenset(CACHE_PATHS.split())
@@ -29,7 +29,7 @@ class _Zone:
     said: Statement
     name: str
     size: int | None  # in bytes; None if the directive only uses the zone
-    use: tuple[str, str]  # the protocol and the module; no other one may use the zone
+    use: tuple[str, str]  # the protocol and the module; no others may use the zone
 
     @property
     def is_small(self) -> bool:
