@@ -19,7 +19,7 @@ from tuneproof.messages.rows import Message, Problem, messages
 
 # A message about a killed worker or exhausted resources counts as this many requests.
 _OF_MANY: Final = 100
-# A message that explains less than this share of an outage is another matter.
+# A message that explains less than this share of an outage is unrelated to it.
 _OF_OUTAGE: Final = 0.1
 ENOUGH_MESSAGES: Final = 20
 """Fewer messages may be a selected excerpt."""
@@ -103,7 +103,7 @@ class Messages:
         return next((each for each in self.problems if not each.is_rare), None)
 
     def explain(self, status: int) -> bool:
-        """Tell whether messages explain all responses with a status in the access logs of the same time."""
+        """Tell whether messages explain all responses with this status in the access logs of the same time."""
         matching = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
         number = sum(each.number + sum(follows.number for follows in each.consequences) for each in matching)
         return bool(matching) and number >= max(each.answered or 0 for each in matching)
@@ -166,7 +166,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
 def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
     """Tell whether an access log covers the time of all messages that may be problems.
 
-    nginx writes both in the same local time, and the error log does not name its zone.
+    nginx writes both logs in the same local time, and the error log does not name its zone.
     """
     if requests.first_time is None or requests.last_time is None:
         return False
@@ -214,7 +214,7 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
 
 
 def _may_follow(effect: MessageFinding, origin: MessageFinding) -> bool:
-    """Tell whether an effect may follow from an origin: not if it came earlier or concerns other requests only."""
+    """Tell whether an effect may follow from an origin: not if it ended earlier, or concerns other requests only."""
     if effect.last and effect.last < origin.first:
         return False
     pairs = [(effect.servers, origin.servers), (effect.requests, origin.requests)]

@@ -43,7 +43,7 @@ _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not
 _COMPARE: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_http2_pool"})
 _OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
 _TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
-# nginx takes the brace in "\d{4}$" for the beginning of a block; this is the text after it.
+# nginx takes the brace in "\d{4}$" for the beginning of a block; this is the text after the brace.
 _QUANTITY: Final = re.compile(r"\d*,?\d*\}")
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
 """The equivalent of a directive in versions that lack it."""
@@ -61,7 +61,7 @@ _ELSEWHERE: Final = (
     (r"acme_\w+", "ngx_http_acme_module"),
     (r"cookie_flag|set_cookie_flag", "nginx_cookie_flag_module"),
 )
-# Directives of other modules that people mistype as well.
+# Directives of third-party modules that people mistype, too.
 _COMMON: Final = frozenset(
     (  # noqa: SIM905 - one line for each of these names would hide the program around them
         "brotli brotli_static brotli_types brotli_comp_level zstd zstd_static zstd_types more_set_headers "

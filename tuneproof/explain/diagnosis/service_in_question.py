@@ -2,7 +2,7 @@
 
 A capture on a real machine also contains port scans, a metadata service, ssh or a monitor's probes. Their refusals and
 losses say nothing about nginx. Services with HTTP or TLS are kept if the capture shows both legs of their requests, or
-if they have at least a twentieth of the busiest one's traffic. Without any, the same limit applies to all services. A
+if they have at least a twentieth of the busiest one's traffic. Without such services, the limit applies to all. A
 port without any data is kept as well if clients tried it often and it may be nginx's.
 """
 
@@ -19,7 +19,7 @@ from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.wording import count
 
-# The least share of the busiest service's traffic: a backend with keepalive has few connections, but many requests.
+# The least share of the busiest service's connections or requests: a keepalive backend has few connections.
 PART_OF_BUSIEST: Final = 0.05
 
 
@@ -32,9 +32,9 @@ class Narrowed:
 
 
 def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed:
-    """Leave out services other than nginx's.
+    """Leave out services other than nginx's and its backends'.
 
-    ``service``: the address and port in captures to keep; default: those with the most traffic.
+    ``service``: the address and port in captures to keep; default: chosen by traffic.
 
     Raises BadInputError: There are captures, but none contains the given service.
     """

@@ -28,7 +28,7 @@ from tuneproof.wording import count, seconds, share, size
 
 # From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
-# Long polls wait on purpose; if most requests of a log are fast, they are rarely this large a share, even at night.
+# Long polls wait on purpose; if most requests of a log are fast, they are rarely this large a share, even at quiet times.
 SLOW_SHARE: Final = 0.25
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1
@@ -247,7 +247,7 @@ def _of_event_loops(evidence: EvidenceSet) -> Iterator[Reason]:
 
 
 def _of_machine(evidence: EvidenceSet) -> Iterator[Reason]:
-    """Yield waits for a CPU; and full file systems if nginx logged that one is full: it may not use the others."""
+    """Yield waits for a CPU, and full file systems if nginx logged a full disk: otherwise, it may not use them."""
     for wait in starved_workers(evidence):
         yield Reason(text=wait.text, files=(wait.file,), would_decide=WHO_RUNS)
     yield from busy_machines(evidence)

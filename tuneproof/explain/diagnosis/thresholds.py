@@ -18,5 +18,5 @@ TOUCHED_SHARE: Final = 0.01
 SLOW_MEDIAN_S: Final = 0.1
 """From this delay on, people notice (Nielsen, "Response times: the three important limits", 1993)."""
 WAITING_SHARE: Final = 0.3
-"""A worker that waits for 30 % of the time in which it wants to run is late because it lacks a CPU. A busy one on a
+"""A worker that waits for 30 % of the time in which it wants to run is late because it lacks a CPU. A busy worker on a
 machine with enough CPUs waits for 1 to 3 %."""

@@ -116,7 +116,7 @@ CASES: Final[Rows] = {
         row(
             "p99 of a second by the log",
             POSSIBLE,
-            "for 1: one answer in a hundred takes the backend 1 s or longer, if its worker noticed in time.",
+            "for 1: one answer in a hundred takes the backend 1 s or longer, if the worker noticed in time.",
             log(header_minus_connect_s=spread(0.01, 1.0, slow_share=0.02, count=300)),
         ),
         row(

@@ -24,7 +24,7 @@ BAD_GATEWAY: Final = 502
 MANY_PORTS: Final = 25_000
 # The error log contains local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
-# Both times are truncated to seconds, and a worker's clock stops during a loop iteration.
+# The times in the capture and the log are truncated to seconds, and a worker's clock stops during a loop iteration.
 _AROUND_S: Final = range(-1, 3)
 
 _ERROR_LOG: Final = "tail -F /var/log/nginx/error.log | grep -E 'upstream|assign requested'"

@@ -20,7 +20,7 @@ WHO_RUNS: Final = "nr_throttled in cpu.stat of nginx's cgroup, twice; pidstat -u
 _WHO_STEALS: Final = (
     "the provider's or hypervisor's own figures: CPU credits that are used up, or a host with too many guests"
 )
-# If there is little work, a large share of it may be stolen without anybody noticing.
+# The least share of all CPU time: with little work, a large part of it may be stolen without anybody noticing.
 STOLEN_SHARE: Final = 0.1
 
 
@@ -87,7 +87,7 @@ def busy_machines(evidence: EvidenceSet) -> Iterator[Reason]:
 
 
 def busy_workers(evidence: EvidenceSet) -> Iterator[Reason]:
-    """Yield the processes that use nearly all of a CPU. A process with threads (aio threads) may use more than one."""
+    """Yield the nginx processes that use nearly all of a CPU. A process with aio threads may use more than one."""
     for named in evidence.pidstat:
         used: dict[int, list[float]] = {}
         for sample in named.content:

@@ -11,8 +11,8 @@ from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.access_log.sums import Outage
 
 NOTICED_SHARE: Final = 0.1
-"""The share of requests that fail in an outage that users notice."""
-# If this share of a log's errors is in one period, the others are another matter.
+"""Users notice an outage in which at least this share of the requests fails."""
+# If at least this share of a log's errors is in one period, the period describes them.
 _NEARLY_ALL: Final = 0.9
 _SHORT: Final = 0.5
 

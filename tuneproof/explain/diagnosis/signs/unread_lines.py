@@ -8,7 +8,7 @@ from tuneproof.wording import count
 
 
 def unread_lines(evidence: EvidenceSet) -> int:
-    """Return the number of unread lines in access logs in which they could hide a problem."""
+    """Return the number of unread lines in those access logs in which they could hide a problem."""
     return sum(log.content.unmatched_lines for log in evidence.access_logs if _may_hide(log.content))
 
 
