@@ -28,7 +28,7 @@ from tuneproof.wording import count, seconds, share, size
 
 # From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
-# Long polls wait on purpose; if most requests of a log are fast, they are rarely this large a share, even at quiet times.
+# Long polls wait on purpose; if most requests of a log are fast, they rarely make up this share, even when it is quiet.
 SLOW_SHARE: Final = 0.25
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1

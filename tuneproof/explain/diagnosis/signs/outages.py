@@ -18,7 +18,7 @@ _SHORT: Final = 0.5
 
 
 def noticed(outage: Outage | None, share: float = NOTICED_SHARE) -> Outage | None:
-    """Return an outage if enough requests failed in it that users noticed; one client may be a scanner or a script."""
+    """Return an outage if enough requests failed in it for users to notice; one client may be a scanner or a script."""
     if outage is None or outage.is_of_one_client or outage.failed < max(ENOUGH_REQUESTS, share * outage.requests):
         return None
     return outage
