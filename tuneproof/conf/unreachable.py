@@ -167,7 +167,6 @@ def _shapes(regex: str) -> list[tuple[str, ...]]:
 
 
 def _joined(shape: Iterable[str]) -> Iterator[str]:
-    """Join adjacent texts."""
     for is_text, group in itertools.groupby(shape, key=lambda part: part not in {_START, _END, _ANYTHING}):
         parts = list(group)
         yield from ["".join(parts)] if is_text else parts
