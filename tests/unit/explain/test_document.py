@@ -1,4 +1,4 @@
-"""The JSON document matches its schema, and the schema lists all possible values."""
+"""The JSON document matches its schema, and the schema lists every kind, cause and verdict."""
 
 import json
 from pathlib import Path

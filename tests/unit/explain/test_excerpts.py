@@ -1,7 +1,7 @@
 """Excerpts from error logs, as people paste them: explain names the message, with its count and its remedy.
 
-The lines are from tests/captures/error_logs, which four versions of nginx wrote in the lab. The rows in
-tests/tables/excerpts.tsv were assigned by hand.
+The lines are from tests/captures/error_logs, which four versions of nginx wrote in the lab. The row of each message in
+tests/tables/excerpts.tsv was assigned by hand.
 """
 
 import random
@@ -81,7 +81,7 @@ def test_there_are_enough_excerpts_and_each_is_from_a_recorded_line() -> None:
 def test_an_excerpt_gets_its_row_count_and_remedy(
     words: str, row: str, program: str, seed: int, tmp_path: Path
 ) -> None:
-    """A problem is in the headline; its remedy, and that of a possible problem, is on the first screen."""
+    """The headline reports a problem as found, but not a possible one. The remedies of both are shown below it."""
     text, number = excerpt(words, row, program, seed)
     explanation = explained(text, tmp_path)
     reported = explanation.messages
@@ -100,7 +100,7 @@ def test_an_excerpt_gets_its_row_count_and_remedy(
 
 @pytest.mark.parametrize("quote", ["{}", "> {}", '"{}"', "- `{}`"])
 def test_a_quoted_message_without_time_and_level_is_recognised(quote: str, tmp_path: Path) -> None:
-    """A message inside a sentence does not count."""
+    """A message inside a sentence is not recognised."""
     for words, row in (("recv() failed (104", "upstream_reset"), ("upstream sent too big", "upstream_too_big_header")):
         message = lines_with(words)[0].partition(": *1 ")[2]
         reported = explained(f"We see this since Monday:\n\n{quote.format(message)}\n", tmp_path).messages

@@ -62,7 +62,7 @@ TIMES = {
 def test_times_without_a_unit_are_read_only_if_they_look_like_seconds(
     times: tuple[float, ...], longest_s: float | None, tmp_path: Path
 ) -> None:
-    """A log shipper that reads 1.000 as a number may write 1; milliseconds are mostly whole numbers or above 1."""
+    """A log shipper that reads 1.000 as a number may write 1; milliseconds are mostly whole, or mostly above 1."""
     text = "".join(f'{{"request": "GET / HTTP/1.1", "status": 200, "request_time": {time}}}\n' for time in times)
     explanation = explained(tmp_path, {"access.log": text})
     assert len(explanation.found[0].warnings) == (longest_s is None)
@@ -227,7 +227,7 @@ def test_fields_after_combined_are_left_out_with_a_warning(tmp_path: Path) -> No
 
 
 def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
-    """Names in a quoted string are ignored, since a client may have sent its text. Whole numbers are ignored, too."""
+    """Names in a quoted string are ignored, since a client may have sent the string. Whole numbers are ignored, too."""
     fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, 0.001" urt=0.002, 0.012 uht=7 pipe=.'
     explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
     (log,) = explanation.evidence.access_logs
@@ -391,7 +391,7 @@ def test_counters_have_a_size_limit_and_logs_have_none(tmp_path: Path, monkeypat
 def test_an_unreadable_file_in_a_folder_is_reported_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the user names the file itself, it is bad input."""
+    """An unreadable file that the user names is bad input."""
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(COMBINED)
     read = Path.open

@@ -61,7 +61,7 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
         ["", "has the same messages as error.log: they count once"],
         *([3], []),
     ),
-    # Its end was copied before nginx wrote the last ten lines.
+    # The log's end was copied before nginx wrote the last ten lines.
     "the end of an error log": (
         {"copy.txt": refusals(range(20, 30), before="web-1  | "), "error.log": refusals(range(40))},
         [f"its messages are in error.log {ONCE}", ""],
@@ -168,7 +168,7 @@ NOW: Final = refusals(range(35, 38)).replace("11/26", "11/20")
 def test_errors_of_earlier_hours_do_not_count_if_the_zone_is_known(
     log_format: str, now: str, number: int, earlier: int, tmp_path: Path
 ) -> None:
-    """If all messages seem earlier, they may be from a zone further west. Seconds since 1970 have no zone."""
+    """If all messages seem earlier, they may be from a zone further west. $msec does not show nginx's zone."""
     lines = "".join(f"10.0.0.2 200 [20/Nov/2026:09:36:16 +0000] 1795167376.{at:03}\n" for at in range(40))
     logs = {"access.log": lines, "error.log": EARLIER + now}
     explanation = explained(tmp_path, logs, log_formats=(log_format,))
@@ -183,7 +183,7 @@ def test_an_error_after_the_last_request_may_be_why_there_are_no_more(tmp_path: 
     assert not messages.at_other_times
 
 
-def test_an_error_of_the_requests_day_comes_before_one_of_another_day(tmp_path: Path) -> None:
+def test_only_the_error_of_the_requests_day_is_a_problem(tmp_path: Path) -> None:
     logs = {"access.log": requests(*range(40)), "error.log": OLD + start(9).replace("11/26", "11/20")}
     explanation = explained(tmp_path, logs)
     assert [each.row.id for each in explanation.messages.problems] == ["upstream_host_not_found_at_start"]

@@ -20,7 +20,7 @@ BUILT: Final[Mapping[str, Cause]] = {
     "slow-reader": Cause.SLOW_READER_BUFFERING,
     "syn-queue-drop": Cause.SYN_QUEUE_DROP,
 }
-# The remaining causes also need counters or a log: a capture alone does not distinguish them from others.
+# The other causes in BUILT also need counters or a log: a capture alone does not distinguish them from others.
 SUFFICIENT_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
 
 
