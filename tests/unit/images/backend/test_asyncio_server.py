@@ -14,8 +14,6 @@ GET = b"GET / HTTP/1.1\r\nHost: backend\r\n\r\n"
 
 
 class FakeTransport:
-    """A transport that records what was written, and whether it was closed."""
-
     def __init__(self) -> None:
         self.written = b""
         self.closed = False
@@ -131,7 +129,6 @@ def test_a_wait_without_a_valid_number_of_milliseconds_gets_404(path: bytes) -> 
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
 def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
-    """One KiB of a GiB is sent. The connection stays open, and further requests are ignored."""
     connection, transport = connected()
     connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
     connection.data_received(GET)

@@ -60,7 +60,7 @@ def test_every_function_takes_the_protocols_arguments() -> None:
 
 
 def test_the_first_reply_with_a_matching_path_is_used() -> None:
-    """Afterwards, the connection ends if the client requested it."""
+    """After the response, the connection ends if the client requested it."""
     with playing(Reply(path="/a", status=503, body="no"), Reply(body="yes")) as (backend, address):
         refused = response_to(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
         answered = response_to(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
@@ -127,7 +127,7 @@ def test_ending_a_connection_that_was_just_reset_causes_no_error() -> None:
 
 @pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
 def test_a_stream_that_the_backend_ends_early_ends_with_a_fin_or_a_reset(*, resets: bool, end: str) -> None:
-    """New replies reset the counts."""
+    """With new replies, the counts start again from zero."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(path="/events"),))

@@ -15,7 +15,6 @@ _MOST_UNSTAMPED = 100
 
 @pytest.fixture
 def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Yield both ends of a TCP connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         one = socket.create_connection(listener.getsockname())
         other, _ = listener.accept()

@@ -194,7 +194,6 @@ class Waiting:
         self.open = self.most_unread = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Read once, answer, and wait until the peer closes the connection."""
         self.open += 1
         self.most_unread = max(self.most_unread, self.open - len(self.received))
         self.received.append(await reader.read(4096))
@@ -245,7 +244,7 @@ def test_headers_count_as_sent_only_when_the_kernel_has_them(monkeypatch: pytest
 
 
 def test_the_servers_response_to_an_idle_connection_is_reported() -> None:
-    """The socket stays open although the server has closed the connection, here after incomplete headers."""
+    """The client keeps its socket open after the server has closed the connection, here after incomplete headers."""
     waiting = Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True)
     with standing(waiting, Flow(head_bytes=9, then=(Step.STAY,))) as end:
         began_s = time.monotonic()
@@ -308,7 +307,6 @@ class Counting:
         self.connections = self.requests = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer until the client leaves."""
         self.connections += 1
         with contextlib.suppress(EOFError, OSError):
             while await reader.readuntil(b"\r\n\r\n"):
@@ -333,7 +331,7 @@ class Counting:
     ids=["keepalive", "close requested by the client", "close announced by the server"],
 )
 def test_a_repeating_client_sends_a_last_request_at_the_end(flow: Flow, *, closes: bool) -> None:
-    """Each client uses one connection or many. Its last request reaches the last worker."""
+    """Each client uses one connection or many. The last request of each reaches the new worker."""
     counting = Counting(closes=closes)
     with standing(counting, flow) as end:
         counting.change()

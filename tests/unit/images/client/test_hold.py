@@ -63,7 +63,6 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
 
 
 def test_unanswered_connections_end_at_the_time_limit() -> None:
-    """Their failure has the kernel's name for a timeout."""
     holder = Holder(timeout_s=0.2)
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()

@@ -10,7 +10,6 @@ from images.client.loadgen import http1
 
 @pytest.fixture
 def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Yield the client's and the server's end of a connection."""
     client, server = socket.socketpair()
     with client, server:
         yield client, server

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 @pytest.fixture
 def client() -> Iterator[Loadgen]:
-    """Yield the program's methods; its connections are released after the test."""
     loadgen = Program()
     yield joined(Loadgen, loadgen)
     loadgen.close()

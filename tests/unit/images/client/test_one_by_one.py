@@ -33,11 +33,11 @@ def run_round(port: int, **changes: Any) -> RoundSeen:
 
 
 def wait_for_downloads(monkeypatch: pytest.MonkeyPatch, until: Callable[[Child[Any]], bool]) -> None:
-    """Wait for a condition on the downloads' process, which may get the CPU late, before the first fast request."""
+    """Before the first fast request, wait for a condition on the downloads' process, which may get the CPU late."""
 
     def started(function: Callable[[Connection], object]) -> Child[Any]:
         child = Child(function)
-        wait_until(lambda: until(child), "the downloads did not come so far")
+        wait_until(lambda: until(child), "the downloads did not get that far")
         return child
 
     monkeypatch.setattr(one_by_one, "Child", started)
@@ -65,7 +65,6 @@ def test_fast_requests_run_one_after_another_next_to_the_downloads(monkeypatch: 
 
 
 def test_an_unanswered_request_ends_and_the_next_one_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The request ends at its time limit. The downloads continue."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         wait_for_downloads(monkeypatch, lambda _: server.endless_bytes > MORE_THAN_BUFFERED)
         answer = run_round(server.port, requests=2, timeout_s=0.25)

@@ -113,7 +113,6 @@ def test_a_status_other_than_200_is_an_error_with_the_response(interval_s: float
 
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
-    """Yield slow readers that have not started; close them after the test."""
     readers = SlowReaders()
     yield readers
     readers.close()

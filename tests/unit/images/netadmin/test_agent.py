@@ -54,7 +54,6 @@ class FakeWire:
         return dict(figures)
 
     def lead_through(self, *, through: bool) -> None:
-        """Record whether the role's frames go through the wire."""
         self.done.append("through" if through else "past")
 
     def raise_(self) -> float:

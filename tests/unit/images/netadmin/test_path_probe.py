@@ -49,14 +49,14 @@ def port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @contextmanager
 def answering(port: int) -> Iterator[Callable[[], None]]:
-    """Answer one leader in a thread; the yielded function waits for the end."""
+    """Answer one agent's probes in a thread; the yielded function waits until it closes its connection."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(answer_probes, port)
         yield lambda: future.result(timeout=30)
 
 
 def probed(port: int, **changes: Any) -> PathSeen:
-    """Probe the loopback interface; return the leader's result after the other agent has ended."""
+    """Probe the loopback interface; return the result once the answering agent has ended, too."""
     with answering(port) as answered:
         seen = probe_path(plan(port, **changes))
         answered()
@@ -157,7 +157,7 @@ def test_an_agent_that_leaves_during_a_measurement_is_an_error(port: int) -> Non
 
 
 def test_a_missing_agent_at_the_other_end_is_an_error_after_a_while(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the two waits for the other, since both are called at the same time."""
+    """Each of the two agents waits for the other, since both are called at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
     with pytest.raises(ConnectionRefusedError):
         probe_path(plan(port))
@@ -242,7 +242,7 @@ SLOW = (1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7)
     ("rows", "usual_s", "segment_bytes", "points"),
     [
         (SEEN, 0.00001, None, [[0, 0], [2000, 2000], [14000, 6000]]),
-        # Two frames of 1000 bytes contain 1868 of payload. Segments of 660 bytes would each have 66 bytes of headers.
+        # Two frames of 1000 bytes have 1868 bytes of payload. Each segment of 660 bytes would have 66 bytes of headers.
         (SEEN, 0.00001, 660, [[0, 0], [2000, 2055], [14000, 6310]]),
         # With a fixed limit, no reading on an emulated CPU would be fast enough: the link would seem to carry nothing.
         (SLOW, 0.0004, None, [[0, 0], [4000, 2000]]),
