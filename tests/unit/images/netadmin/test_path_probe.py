@@ -49,7 +49,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @contextmanager
 def answering(port: int) -> Iterator[Callable[[], None]]:
-    """Answer one agent's probes in a thread; the yielded function waits until it closes its connection."""
+    """Answer one agent's probes in a thread; the yielded function waits for the thread's end."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(answer_probes, port)
         yield lambda: future.result(timeout=30)
