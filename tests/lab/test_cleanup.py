@@ -136,7 +136,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 @pytest.mark.parametrize("has", [1, 4, 6])
 @pytest.mark.timing
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:
-    """What pending calls create is removed, too."""
+    """Resources that the engine is still creating when the signal comes are removed, too."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     wait_until(lambda: child.poll() is not None or len(resources_of(engine, child.pid)) >= has, within_s=GONE_WITHIN_S)
     os.kill(child.pid, signal.SIGINT)

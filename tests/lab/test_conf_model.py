@@ -35,11 +35,11 @@ SEED: Final = 47
 MOST_UNKNOWN: Final = 0.02
 """Share of the questions that the model may leave unanswered."""
 LEAST_OF_EACH: Final = 100
-"""Each construct must occur in this many questions, except in a sample."""
+"""Each construct outside RARE must occur in at least this many questions, except in a sample."""
 LEAST_REFUSED: Final = 0.25
 """The least share of the sets of listens that nginx must refuse."""
-# Rare are questions that the model does not answer, each refusal (a set has at most one), and parameters that only some
-# versions have.
+# These may be rarer: questions that the model does not answer, each refusal (a set has at most one), and constructs that
+# only some versions support.
 RARE: Final = (
     "unknown: ",
     "refused: ",

@@ -1,4 +1,4 @@
-"""Foreign configurations run with few privileges and with limits, as the kernel reports; a full disk ends them."""
+"""Foreign configurations run with few privileges and limited resources; a container that fills the disk is ended."""
 
 import re
 import time

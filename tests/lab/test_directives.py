@@ -99,10 +99,10 @@ class Question:
 def questions(row: Directive, turn: int) -> Iterator[Question]:
     """Yield questions that show whether a row is right; each ``turn`` uses other contexts.
 
-    In contexts that the row allows, questions have the smallest and the largest number of arguments, one less and one
-    more, and a block if the directive takes none, or no block if it takes one. A directive that a block takes only once
-    appears twice in one question. Two more questions use contexts that the row does not allow, those of http for a
-    directive of http.
+    In contexts that the row allows, the questions have the least and the most arguments, one fewer and one more. One
+    question has a block if the directive takes none, or no block if it takes one. A directive that a block accepts only
+    once appears twice in one question. Two more questions use contexts that the row does not allow; for an http
+    directive, these are contexts of http.
     """
     allowed, refused = (
         [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)

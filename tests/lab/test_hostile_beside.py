@@ -1,4 +1,4 @@
-"""A hostile configuration ends only its own check, with one error, and does not affect a claim in another lab."""
+"""A hostile configuration ends at most its own check, with one error, and does not affect a claim in another lab."""
 
 import subprocess
 import threading
@@ -108,7 +108,7 @@ CASES: Final = {
 
 @dataclass(kw_only=True)
 class Most:
-    """The largest values that were sampled from a foreign nginx's containers."""
+    """The largest values that were sampled from a foreign nginx's container."""
 
     memory_bytes: int = 0
     processes: int = 0

@@ -52,7 +52,7 @@ def test_a_lease_ends_with_its_process_and_then_any_process_may_remove_the_sessi
 
 
 def test_a_lease_is_removed_at_the_end_of_its_context(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """Until then, the snapshot that it printed can be read more than once."""
+    """Until then, the snapshot that the lease printed can be read more than once."""
     session = Session()
     with lease_of(engine, session=session, image=images.roles["netadmin"]) as lease:
         (held,) = leases(engine, session.id)

@@ -48,7 +48,7 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
         for part in ("", "_key")
     },
 }
-# With an invalid value, nginx refuses the line before it warns that the directive has no effect.
+# Valid values: with an invalid one, nginx would refuse the line before it warns that the directive has no effect.
 VALUES: Final[Mapping[str, str]] = {
     "http2_idle_timeout": "1s",
     "http2_max_field_size": "1k",
@@ -174,7 +174,7 @@ def test_variables_are_known_since_the_version_in_the_table(
 def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """Older versions reject new parameters; nginx reports removed, ignored and deprecated lines itself."""
+    """Older versions reject new parameters; its messages name removed, ignored and deprecated directives."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()

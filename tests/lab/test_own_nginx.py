@@ -174,7 +174,7 @@ def test_a_run_with_a_users_configuration_completes(nginx: str, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
-    """Streams pass over TLS and HTTP/2, from upstreams on the network, on nginx's own host, and from FastCGI."""
+    """Streams pass over TLS and HTTP/2, from upstreams on the network and on nginx's own host, and from FastCGI."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = (

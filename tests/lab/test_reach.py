@@ -52,7 +52,7 @@ def test_a_user_in_the_engines_group_gets_the_expected_verdict(tmp_path: Path) -
 
 
 def _interpreters() -> list[Path]:
-    """Return this interpreter and the distribution's of this version: other users may have no access to root's."""
+    """Return this interpreter and the distribution's of the same version; other users may have no access to this."""
     return [Path(sys.executable), Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")]
 
 

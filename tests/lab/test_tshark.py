@@ -2,10 +2,10 @@
 
 The definitions are Wireshark's (epan/dissectors/packet-tcp.c of 4.0, Debian 12's version), with these differences:
 
-- Both programs call the same segments either retransmitted or out of order: those with payload below the highest
-  sequence number seen. Wireshark calls such a segment out of order if the latest new data came shortly before. On a
-  busy flow this is always true, even if the capture contains every byte of the segment already. Here, a segment is
-  out of order only if it carries bytes that were never seen, within a round trip, and before two duplicate
+- Wireshark and this project call the same segments either retransmitted or out of order: those with payload below the
+  highest sequence number seen. Wireshark calls such a segment out of order if the latest new data came shortly before.
+  On a busy flow this is always true, even if the capture contains every byte of the segment already. Here, a segment
+  is out of order only if it carries bytes that were never seen, within a round trip, and before two duplicate
   acknowledgements request it.
 - Wireshark counts repeated SYNs, SYN/ACKs and FINs as retransmissions. Here, SYNs and SYN/ACKs have separate counts,
   and FINs are not counted, since no payload was lost.

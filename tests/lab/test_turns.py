@@ -42,7 +42,7 @@ def unrecorded(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages,
 
 @pytest.fixture
 def traced(unrecorded: Stage) -> Iterator[list[int]]:
-    """The workers of a second nginx in that lab, which both the recorder and the tracer record."""
+    """The workers of a second nginx in the lab of ``unrecorded``, which both the recorder and the tracer record."""
     run, pid_file = unrecorded.subject.run, "/var/lib/subject/traced.pid"
     text = SubjectConfig(upstream="backend:8000", port=TRACED_PORT).render()
     text = text.replace("/var/lib/subject/nginx.pid", pid_file)
@@ -112,14 +112,14 @@ def test_the_recorder_agrees_with_the_debug_log(
         observation = arm.plan.observe(bench.run(arm, label="trial"))
         for lag in observation.workers:
             assert lag.turns is not None
-            # The exact number is not known: on a busy machine, the window's start and end are late.
+            # The exact number of iterations is not known: on a busy machine, the window's start and end are late.
             assert lag.turns.pid == lag.worker_pid
             assert lag.turns.turns > 0
 
 
 @pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
 def test_the_tracers_and_the_recorders_counts_differ_by_at_most_2_percent(traced: list[int], unrecorded: Stage) -> None:
-    """Both record one nginx, from inside and from outside, under bulk downloads and small requests."""
+    """Both record the same nginx, from inside and from outside, under bulk downloads and small requests."""
 
     def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
         """Return both records from a moment when all workers wait."""

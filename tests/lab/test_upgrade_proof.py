@@ -30,7 +30,7 @@ http {
 
 
 def upgraded(folder: Path, *arguments: str, conf: str = CONF) -> tuple[int, str, str]:
-    """Return the exit status, the output and the messages of a command on a configuration."""
+    """Return the exit status, the output and the messages of ``upgrade --prove``."""
     path = folder / "nginx.conf"
     path.write_text(conf, encoding="utf-8")
     ended = subprocess.run(
@@ -45,7 +45,6 @@ def upgraded(folder: Path, *arguments: str, conf: str = CONF) -> tuple[int, str,
 
 
 def proof(folder: Path, *versions: str) -> dict[str, Any]:
-    """Return the result of comparing two versions."""
     old, new = versions
     status, out, err = upgraded(folder, "--from", old, "--to", new, "--json")
     assert status == 0, err
@@ -55,7 +54,7 @@ def proof(folder: Path, *versions: str) -> dict[str, Any]:
 
 
 def test_a_changed_default_shows_in_the_behaviour(tmp_path: Path) -> None:
-    """Since 1.29.7, connections to an upstream block are reused; on 1.26, each request has its own."""
+    """Since 1.29.7, connections to an upstream block are reused by default; in 1.26, each request has its own."""
     found = {one["what"]: (one["before"], one["after"]) for one in proof(tmp_path, "1.26", "1.30")["differences"]}
     before, after = found["connections to the upstream for 32 requests, 4 at a time"]
     assert before == "32"

@@ -1,4 +1,4 @@
-"""``watch`` names stalls and their workers, does not report any other stall, and leaves nothing behind.
+"""``watch`` reports the stalls that these tests cause, with their workers, and no others; it leaves nothing behind.
 
 tests/lab/watch_series.py repeats these tests for the figures of docs/watch.md.
 """
@@ -85,7 +85,7 @@ def attaches() -> None:
 
 
 def test_the_loaded_worker_reads_over_100_times_as_much_per_iteration(stage: Stage) -> None:
-    """Neighbours change the length of iterations, but not the bytes."""
+    """Other programs on the machine change the length of iterations, but not their bytes."""
 
     def load() -> None:
         for _ in range(2):
@@ -112,7 +112,7 @@ def test_no_stall_is_reported_for_a_healthy_nginx(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
-    """They agree within 2 %. Without a limit on its own cost, watch does not sample."""
+    """The counts agree within 2 %. Without a limit on its own cost, watch does not sample."""
     bytes_agree(stage)
 
 
@@ -216,7 +216,7 @@ def test_new_workers_after_a_reload_are_watched(stage: Stage, many: Callable[[],
 
 @pytest.mark.slow
 def test_later_load_changes_the_level_of_detail(stage: Stage) -> None:
-    """The programs of both levels load, and iterations are recorded."""
+    """The programs of both levels of detail load, and iterations are recorded."""
     load = partial(wrk, stage, connections=4, lasts_s=6)
     seen = watched(stage, None, load, levels=Levels(most_calls_per_s=500))
     assert any("from here on one in 16 iterations" in note for note in seen.notes), seen.notes

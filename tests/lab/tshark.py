@@ -109,7 +109,7 @@ def frames(container: LabContainer, capture: str) -> list[Frame]:
 
 
 def quic_frames(container: LabContainer, capture: str, *, ports: Iterable[int]) -> list[QuicFrame]:
-    """Return the QUIC datagrams of a capture to and from these server ports."""
+    """Return the QUIC datagrams of a capture; tshark decodes these UDP ports as QUIC."""
     options = [word for port in ports for word in ("-d", f"udp.port=={port},quic")]
     options += ["-Y", "quic", "-T", "fields", "-E", "occurrence=f"]
     options += [word for field in _QUIC_FIELDS for word in ("-e", field)]

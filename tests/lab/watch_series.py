@@ -104,7 +104,7 @@ def kill(of: Stage) -> str:
 def cost(of: Stage, levels: Callable[[], Levels]) -> str:
     """Measure the workers' CPU time per request under full load, once without and once with watching, in random order.
 
-    CPU time is compared because neighbours affect requests per second.
+    CPU time is compared because other programs on the machine affect requests per second.
     """
     notes: list[str] = []
 

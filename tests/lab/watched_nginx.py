@@ -50,7 +50,7 @@ class Watched:
 
     @property
     def found(self) -> dict[int, set[Reason]]:
-        """Return the reasons of findings by worker; rare signs are left out."""
+        """Return the reasons of the signs with the verdict FOUND, by worker."""
         made: dict[int, set[Reason]] = {}
         for sign in self.signs:
             if sign.verdict is CauseVerdict.FOUND:
@@ -59,7 +59,6 @@ class Watched:
 
     @property
     def text(self) -> str:
-        """Return the report for people."""
         return "\n".join(("", *table(self.loops), *diagnosis(self.loops), *self.notes))
 
     @property
@@ -116,7 +115,7 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """Check that watch reports, in five seconds, a stall of the loaded worker only, in readv from the upstream."""
+    """Check that five seconds of watch show a stall in readv from the upstream, and only in the loaded worker."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
         # If bpftrace takes long to start, a single load would end before watching does.
@@ -271,7 +270,7 @@ def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) 
 
 
 def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
-    """Watch 128 workers under a light load; with ``stalls``, one of them compresses a large file, and is returned."""
+    """Watch 128 workers under a light load; with ``stalls``, also return the one that compresses a large file."""
     with asking(of, "small.bin", connections=QUIET_CONNECTIONS, pause_s=_PAUSE_S) as quiet:
         if not stalls:
             seen = watched(of, LATE_IN_S)
