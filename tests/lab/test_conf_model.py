@@ -38,8 +38,8 @@ LEAST_OF_EACH: Final = 100
 """Each construct outside RARE must occur in at least this many questions, except in a sample."""
 LEAST_REFUSED: Final = 0.25
 """The least share of the sets of listens that nginx must refuse."""
-# These may be rarer: questions that the model does not answer, each refusal (a set has at most one), and constructs that
-# only some versions support.
+# These may be rarer: questions that the model does not answer, each refusal (a set has at most one), and constructs
+# that only some versions support.
 RARE: Final = (
     "unknown: ",
     "refused: ",

@@ -174,7 +174,7 @@ def test_variables_are_known_since_the_version_in_the_table(
 def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """Older versions reject new parameters; its messages name removed, ignored and deprecated directives."""
+    """Older versions reject new parameters; nginx's messages show removed, ignored and deprecated lines."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()
