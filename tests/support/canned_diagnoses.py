@@ -34,7 +34,7 @@ def changed(**values: Any) -> RecordedObservation:
     return replace(QUIET, **values)
 
 
-# A claim, blocks with its effect, and blocks without it: the first arm's observation, then the second's.
+# A claim, blocks with its effect, and blocks without it; a block has the first arm's observation, then the second's.
 TABLE: Final[Sequence[tuple[str, Sequence[Block], Sequence[Block]]]] = (
     (
         "log_lies_in_stall",

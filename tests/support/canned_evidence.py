@@ -246,7 +246,7 @@ def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
 
 
 def scheduled(*run_and_wait_s: tuple[float, float]) -> tuple[Schedstat, ...]:
-    """Return readings of a worker's time on the CPU and waiting for it."""
+    """Return readings of a worker's time on the CPU, and of its time waiting for one."""
     return tuple(Schedstat(run_s=run_s, wait_s=wait_s, slices=1) for run_s, wait_s in run_and_wait_s)
 
 

@@ -34,7 +34,7 @@ _ANY: Final[dict[str, Any]] = {"steal_pct": 0.0, "measuring_s": 1.0}
 
 
 def seen(kind: type[_Obs], **values: Any) -> _Obs:
-    """Return an observation of this kind with only these values."""
+    """Return an observation of this kind with these values, and 0 in other fields without a default."""
     nothing = {field.name: 0 for field in fields(kind) if field.default is MISSING}
     return kind(**{**nothing, **_ANY, **values})
 
@@ -110,7 +110,7 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
 def turning(
     observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0, turn_wall_ms: float = 100.0
 ) -> StallObservation:
-    """Return a trial in which each iteration of the loaded worker has this size and duration; the other one idles."""
+    """Return a trial in which each iteration of the loaded worker has this size and length; the other reads little."""
     loaded, idle = observation.workers
     turns = canned_turns.alike(
         loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms, turn_wall_ms=turn_wall_ms

@@ -37,7 +37,7 @@ def record(seconds: int, fraction: int, captured_bytes: int, wire_bytes: int, *,
 
 
 def block(kind: int, body: bytes, *, order: str = "<") -> bytes:
-    """Return a pcapng block, padded to whole words."""
+    """Return a pcapng block, padded to a multiple of 4 bytes."""
     body += bytes(-len(body) % 4)
     size = struct.pack(order + "I", len(body) + 12)
     return struct.pack(order + "I", kind) + size + body + size

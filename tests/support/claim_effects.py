@@ -36,7 +36,7 @@ from tuneproof.proof.inference.verdicts import Form
 
 Row = tuple[Sequence[Block], Sequence[Block]]
 MANY: Final = 1_000_000
-"""A count above the minimum that any figure needs."""
+"""A count above the minimum of every figure."""
 
 
 # These claims hold if few events have arrived.
@@ -129,7 +129,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
     ),
     "network_quality/slow_client_worsens_stall": ([takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
-    # A/A controls are expected to hold: identical arms give the same result.
+    # A/A controls, and a claim that two settings have the same effect, are expected to hold.
     **aa_control("softirq_steering/twins_answer_as_many", rates),
     **aa_control("upstream_keepalive/twins_are_as_fast", costs),
     **aa_control("upstream_keepalive/twins_answer_as_many", rates),
@@ -154,7 +154,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     # 2 x 40960 bytes of each of four downloads are 327 680.
     "reuseport_stall/small_rmem_bounds_a_turn": ([reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
-    # Doses are out of order in at most two of ten pairs, by at most a quarter; then in three pairs, or in all.
+    # At most two of ten pairs of doses are out of order, by at most a quarter; without the effect, three or all are.
     "reuseport_stall/lag_follows_rmem": (
         [reads(50, 40, 30, 20, 10), reads(40, 50, 24, 30, 10)],
         [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
@@ -206,7 +206,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
-    # This claim's threshold is no difference. Without a difference, it stays undecided; the opposite effect refutes it.
+    # The threshold is zero difference. At zero, the claim stays undecided; the opposite effect refutes it.
     "tuned_nginx/recipe_ends_slow_connects": (
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],

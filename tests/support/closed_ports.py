@@ -9,7 +9,7 @@ from contextlib import contextmanager
 def closed_port() -> Iterator[int]:
     """Yield a TCP port of 127.0.0.1 without a listener.
 
-    The port is bound without listening: the kernel refuses connections, and does not give it to another process.
+    The port is bound without listening: the kernel refuses connections, and does not give the port to another process.
     """
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))

@@ -76,7 +76,7 @@ CASES: Final[Mapping[str, Case]] = {
     "http-1.0-with-keep-alive": passing("proxy_set_header Connection Keep-Alive;", "depends"),
     "without-the-header": passing("proxy_http_version 1.1;", "no"),
     "without-the-header-on-the-newest": passing("proxy_http_version 1.1;", "yes", version="1.29.7"),
-    "the-version-before": passing("", "no", version="1.29.6", http=PLAIN),
+    "the-version-before-the-new-defaults": passing("", "no", version="1.29.6", http=PLAIN),
     "defaults-on-the-newest": passing(
         "",
         "yes",

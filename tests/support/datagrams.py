@@ -11,7 +11,7 @@ V1: Final = 1
 V2: Final = 0x6B3343CF
 NEGOTIATION: Final = 0
 UNKNOWN: Final = 0x1A2A3A4A  # a version that is reserved for provoking a Version Negotiation (RFC 9000, 15)
-INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # the packet type's number in version 1
+INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # packet types, by their number in version 1
 FIRST_BYTES: Final = 1200
 CLIENT: Final = bytes([10, 0, 0, 1])
 SERVER: Final = bytes([10, 0, 0, 2]) + (443).to_bytes(2)
@@ -23,7 +23,6 @@ SERVER_ID: Final = b"server number one"
 def long_header(
     kind: int, destination_id: bytes, source_id: bytes, *, version: int = V1, size_bytes: int = FIRST_BYTES
 ) -> bytes:
-    """Return a datagram with a long header."""
     ids = bytes([len(destination_id)]) + destination_id + bytes([len(source_id)]) + source_id
     return (bytes([0xC0 | kind << 4]) + version.to_bytes(4) + ids).ljust(size_bytes, b"\0")
 
@@ -34,7 +33,7 @@ def short_header(size_bytes: int = 60) -> bytes:
 
 
 def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes) -> Packet:
-    """Return an Ethernet frame with a datagram over IPv4, of which 100 bytes are captured."""
+    """Return an Ethernet frame with a UDP datagram over IPv4; at most its first 100 bytes are captured."""
     udp = source[4:] + destination[4:] + struct.pack("!HH", 8 + len(payload), 0) + payload
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + source[:4] + destination[:4]
     data = bytes(12) + b"\x08\x00" + ip + udp
@@ -64,7 +63,7 @@ class QuicTalk:
         return self._pass(self.server, self.client, payload, 0.001)
 
     def begins(self, *pauses_s: float, destination_id: bytes = FIRST_ID, source_id: bytes = CLIENT_ID) -> None:
-        """Let the client send its Initial, and again after each pause."""
+        """Let the client send its Initial, and repeat it after each pause."""
         for pause_s in (0.001, *pauses_s):
             self.sends(long_header(INITIAL, destination_id, source_id), after_s=pause_s)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_context(folder: Path, name: str, host: str, *, certificates: bool = False, **endpoint: object) -> None:
-    """Write a context as `docker context create` does: its folder has the hash of its name."""
+    """Write a context as `docker context create` does; the folder's name is the hash of the context's name."""
     digest = hashlib.sha256(name.encode()).hexdigest()
     meta = folder / "contexts/meta" / digest / "meta.json"
     meta.parent.mkdir(parents=True)

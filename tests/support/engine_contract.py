@@ -22,8 +22,7 @@ class Engine(Protocol):
     def container(self, image: str, labels: Mapping[str, str]) -> str:
         """Make a container that never runs; return its id."""
 
-    def network(self, labels: Mapping[str, str]) -> str:
-        """Make a network; return its id."""
+    def network(self, labels: Mapping[str, str]) -> str: ...
 
 
 def resources_are_listed_by_label(engine: Engine) -> None:
@@ -57,7 +56,7 @@ def containers_are_listed_by_part_of_their_name_with_their_creation_time(engine:
 
 
 def container_names_are_unique(engine: Engine) -> None:
-    """The engine refuses a second container with a name; the first one is found by its name until it is removed."""
+    """The engine refuses a second container with the same name; the first one is found by name until it is removed."""
     name, label = engine.label.replace(".", "-"), engine.label
     image = engine.image(f"{label}/a:1", {})
     made = engine.api.create_container(image, name=name, labels={label: "1"})["Id"]

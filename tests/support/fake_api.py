@@ -91,7 +91,7 @@ class FakeApi:
         all: bool = False,  # noqa: A002 - docker-py's name
         filters: dict[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
-        """Return the images; names with a colon are tags, and an image without a tag has no name."""
+        """Return the images; a name with a colon is a tag, and one without a colon is the id of an untagged image."""
         found = self._matching("image", filters) if filters else self.held["image"].items()
         shown = [name for name, _ in found if all or ":" in name or name not in self.parents.values()]
         if filters and filters.get("dangling"):
