@@ -36,7 +36,7 @@ def _say(text: str) -> None:
 
 
 def containers(images: dict[str, str]) -> list[RoleSpec]:
-    """Return a lab's containers, dependencies first: a backend, a client, and three subjects with their netadmins."""
+    """Return a lab's containers, dependencies first: a backend, three subjects, a client, and the netadmins."""
     config = SubjectConfig(upstream="backend:8000").render().encode()
     subjects = [
         RoleSpec(
@@ -68,7 +68,6 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
 
 
 def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
-    """Yield a line with the time that the start and the end of a lab's containers take."""
     specs = containers(images)
     took_s = []
     for _ in range(_LABS):

@@ -1,11 +1,10 @@
-"""Compares the cost of analysing a capture with tshark's, on a million packets that the lab has recorded.
+"""Compares the cost of analysing a capture with tshark's, on at least a million packets recorded in the lab.
 
-Both programs run in turn in one container, on one CPU, from process start to exit; CPU time stays valid if the machine
-has other work, too. tshark gets the same figures in its fastest way, ``-q -z io,stat``: counts of retransmitted and
-overtaken segments, closed windows and RSTs, and the mean handshake and HTTP response times. The project's summary
-contains these figures and many more: by service, with percentiles, the worst connections, and the times for which nginx
-held requests. ``-T fields``, which prints the figures of each packet, runs once for comparison.
-"""
+Both programs run in turn in one container, on one CPU. Times are from process start to exit; CPU time stays valid if
+the machine has other work, too. tshark runs in its fastest mode, ``-q -z io,stat``, which computes counts of
+retransmitted and overtaken segments, closed windows and RSTs, and the mean handshake and HTTP response times. The
+project's summary contains these figures and many more: by service, with percentiles, the worst connections, and the
+times for which nginx held requests. ``-T fields``, which prints these fields of each packet, runs once for comparison.
 
 import json
 import statistics
@@ -98,7 +97,7 @@ class _Traffic:
     concurrency: int
 
 
-# A capture keeps at least the newest 32 MiB, about 300 000 packets of this length.
+# A capture keeps at least the newest 32 MiB, about 300 000 packets of _SNAP_BYTES.
 _TRAFFIC: Final = (
     _Traffic(
         name="short-connections", backend=Backend(name="static", kind=STATIC), path="/", requests=12_000, concurrency=32
@@ -108,13 +107,12 @@ _TRAFFIC: Final = (
 
 
 def measure_capture(session: Session, *, images: BenchImages, tshark_image: str) -> Iterator[str]:
-    """Yield lines with the costs of the project's analysis of a capture, and of tshark's."""
     capture = record(session, images)
     packets = _count(capture)
     with Lab(session) as lab:
         lab.start([_analysts(tshark_image, capture)])
         container = lab[_TSHARK]
-        # The first run of each does not count: it loads the file into memory, and compiles the project's modules.
+        # Each program's first run does not count: it loads the file into memory, and compiles the project's modules.
         _timed(container, _OURS)
         _timed(container, _SUMMING)
         pairs = [(_timed(container, _OURS), _timed(container, _SUMMING)) for _ in range(PAIRS)]

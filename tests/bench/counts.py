@@ -1,8 +1,8 @@
 """``python -m tests.bench.counts OLD NEW``: compares the verdicts and the counts of two runs.
 
-Use it to check parallel runs: compare a run with ``--jobs 1`` and one without, with the same seed. Times are not
-compared, and numbers within 1 % of each other count as equal, since memory comes in pages. Some figures, such as the
-bytes in temporary files, differ in any two runs; to find them, compare two runs of the same kind first.
+Use it to check parallel runs: compare a run with ``--jobs 1`` and one without it, with the same seed. Times, rates
+and percentages are not compared. Numbers within 1 % of each other count as equal, since memory comes in pages. Some
+figures, such as the bytes in temporary files, always differ; to find them, first compare two runs with equal options.
 """
 
 import math
@@ -20,7 +20,7 @@ _NO_COUNTS = ("s", "ms", "us", "pct")
 
 
 def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
-    """Yield the names of the arm and the figure of each count, and its values in both runs."""
+    """Yield each count: its variant and name, and its values in both runs."""
     for arm, old in pair.old.arms.items():
         for name, value in old.items():
             if unit_of(name) not in _NO_COUNTS and not name.endswith("_per_s"):

@@ -25,7 +25,6 @@ _MEMORY_FILES: Final = ("/sys/fs/cgroup/memory.stat", "/sys/fs/cgroup/memory/mem
 
 
 def measure_wire(session: Session, *, netadmin_image: str, client_image: str) -> Iterator[str]:
-    """Yield lines with the results of several labs, one after the other."""
     if reason := why_impossible(session, netadmin_image)[WIRE]:
         yield f"no wire on this host: {reason}"
         return

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         tally = run(target(name), inputs=chosen.inputs, seed=chosen.seed)
         tally.keep(chosen.keep)
         failed += tally.failures.total()
-        # Each line is printed at once, because all parsers together take a while.
+        # Each result is printed immediately, because all parsers together take a while.
         summary = f"{name}: {tally.parsed} parsed, {tally.rejected} rejected, {tally.failures.total()} failures"
         sys.stdout.write("\n  ".join([summary, *(f"{kind}: {times}" for kind, times in tally.failures.most_common())]))
         sys.stdout.write("\n")

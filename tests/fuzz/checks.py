@@ -16,7 +16,6 @@ class ContradictionError(Exception):
 
 
 def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion, but not removed by python -O
-    """Raise ContradictionError if something is false."""
     if not holds:
         raise ContradictionError(what)
 

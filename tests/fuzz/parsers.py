@@ -130,7 +130,7 @@ def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
 
 
 def _counter_delta(content: bytes) -> None:
-    """Read one text with all readers, and subtract each reading from the next, even if their sources differ."""
+    """Read one text with all counter readers, and subtract each reading from the next, even if their sources differ."""
     found: list[CounterSnapshot] = []
     refusals: list[MalformedEvidenceError] = []
     for parse in (proc_net.snapshots, nstat.snapshots, netstat_s.snapshots, _softnet):
@@ -262,7 +262,7 @@ class _Silent:
 
 
 def _protocol(content: bytes) -> None:
-    """Read a line as a call, as the program in a container does, and as such a program's response."""
+    """Read a line as a call to a program in a container, and as the response of such a program."""
     line = _text(content)
     with redirect_stderr(StringIO()):
         answered = json.loads(Answers(Loadgen, _Silent()).answer(line))

@@ -24,7 +24,7 @@ _KEPT_OF_A_KIND: Final = 3
 class HangError(BaseException):
     """An input took too long.
 
-    This is not an ``Exception``, so a parser that catches those does not catch it.
+    This is not an ``Exception``, so a parser's ``except Exception`` does not catch it.
     """
 
 
@@ -106,7 +106,7 @@ def run(
 
 
 def input_of(target: Target, number: int, *, seed: int) -> bytes:
-    """Return an input by its number, which does not depend on the inputs before it."""
+    """Return the input with this number; it does not depend on the inputs before it."""
     chance = random.Random(f"{seed}/{target.name}/{number}")  # noqa: S311 - reproducible, not secret
     return mutated(target.seeds, chance)
 

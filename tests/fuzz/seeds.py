@@ -99,7 +99,7 @@ _BYTES: Final[Mapping[str, Sequence[bytes]]] = {
 
 
 def _explained() -> Sequence[bytes]:
-    """Return files of every kind, alone, in pairs, and together with other kinds."""
+    """Return files of every kind that explain reads: alone, two of one kind, and several kinds together."""
     kinds = [name for name in _BYTES if name not in {"log-format", "counter-delta"}]
     alone = [seed for name in kinds for seed in _BYTES[name]]
     twice = [FILE_END.join((_BYTES[name][0], _BYTES[name][-1])) for name in kinds]
