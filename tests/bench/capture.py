@@ -97,7 +97,7 @@ class _Traffic:
     concurrency: int
 
 
-# A capture keeps at least the newest 32 MiB, about 300 000 packets of _SNAP_BYTES.
+# A capture keeps the newest 64 MiB: at least 500 000 packets of _SNAP_BYTES, or shorter ones.
 _TRAFFIC: Final = (
     _Traffic(
         name="short-connections", backend=Backend(name="static", kind=STATIC), path="/", requests=12_000, concurrency=32
