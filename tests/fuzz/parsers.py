@@ -63,7 +63,7 @@ _LOG_LINES: Final = (
 
 
 def _text(content: bytes) -> str:
-    # The command line decodes files in the same way.
+    # explain replaces invalid bytes in the same way.
     return content.decode("utf-8", "replace")
 
 

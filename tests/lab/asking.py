@@ -55,7 +55,7 @@ def output(made: Any, script: str, *, by: str = "sh") -> str:
 def answers(
     engine: docker.DockerClient, image: str, configurations: Mapping[str, str], session: Session
 ) -> dict[str, str]:
-    """Return nginx's messages about each configuration, by name. Without a network, DNS queries fail at once."""
+    """Return nginx's messages about each configuration, by name. DNS queries fail at once: there is no network."""
     files = {f"asked/{name}": text for name, text in configurations.items()}
     with container(engine, image, files, session, user="0:0", network_mode="none") as made:
         said = output(made, _ASK)

@@ -96,7 +96,7 @@ def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
 
 
 def measures_beyond(child: Any, block: int, *, results: Path) -> bool:
-    """Wait until a child's run has finished round ``block``; return False if the run ends first."""
+    """Wait until a child has recorded a trial of the round after ``block``; return False if its run ends first."""
     while child.poll() is None:
         journals = [path.read_text(encoding="utf-8") for path in results.glob("*/trials.jsonl")]
         if any(f'"block": {block + 1}' in journal for journal in journals):

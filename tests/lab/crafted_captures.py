@@ -86,7 +86,7 @@ def _repeated_handshake() -> Sequence[Segment]:
 
 
 def _probes() -> Sequence[Segment]:
-    """Return a keep-alive probe, and both kinds of probes for a closed window."""
+    """Return a keep-alive probe, and zero-window probes without and with data."""
     talk = Conversation()
     talk.handshake()
     talk.send(SERVER, b"x" * 1000)
@@ -105,7 +105,7 @@ def _probes() -> Sequence[Segment]:
 
 
 def _out_of_order() -> Sequence[Segment]:
-    """Return two pairs of segments that change their order on the way, the second pair too late for mere reordering."""
+    """Return two pairs of swapped segments; in the second pair, the delay is too long for mere reordering."""
     talk = Conversation()
     talk.handshake(there_s=0.005, back_s=0.005)
     for late_s in (0.001, 0.040):
@@ -130,7 +130,7 @@ def _repeated_on_a_busy_flow() -> Sequence[Segment]:
 
 
 def _asked_for() -> Sequence[Segment]:
-    """Return a segment that is lost before the capture, and sent again within a round trip of its duplicate ACKs."""
+    """Return a segment, lost before the capture point, that is sent again within a round trip of its duplicate ACKs."""
     talk = Conversation()
     talk.handshake(there_s=0.010, back_s=0.010)
     talk.send(CLIENT)

@@ -1,4 +1,4 @@
-"""Runs nginx with generated configurations, to compare the model with it; a second container sends the requests."""
+"""Runs nginx with generated configurations, to compare the model with nginx; a second container sends the requests."""
 
 import json
 from collections import defaultdict
@@ -100,7 +100,7 @@ class Judge:
         return self._asked([_question(("127.0.0.1", port), "GET /", host) for port, host in drawn.asked])
 
     def inheritance(self, drawn: generated_inheritance.Drawn) -> tuple[list[Any], Mapping[int, frozenset[str]]]:
-        """Return the responses to a configuration's requests, and the names of the logs that contain each of them."""
+        """Return the responses to a configuration's requests, and by request, the names of the logs that contain it."""
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
@@ -110,7 +110,7 @@ class Judge:
         return answers, {number: frozenset(names) for number, names in logs.items()}
 
     def listens(self, drawn: Sequence[generated_listens.Drawn]) -> Iterator[judged_listens.Seen]:
-        """Yield the result for each set."""
+        """Yield the result for each set of listens."""
         for first in range(0, len(drawn), _AT_ONCE):
             yield from self._listens(drawn[first : first + _AT_ONCE])
 

@@ -3,7 +3,7 @@
 The shell sends requests to PORT, one line of JSON each, then an empty line. It gets a line of JSON for each request:
 the status line and the headers, [""] if the connection was closed without a response, [TIMEOUT], or [] if the request
 failed. A request consists of host, port, whether to use TLS, the server's name, and the text to send. Each request
-waits briefly for the previous one, which may fill a cache.
+waits briefly for the previous one, which may fill nginx's cache.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Sends requests over raw sockets, in nginx's network namespace; a container runs this file with plain Python.
+"""Sends requests over plain sockets, in nginx's network namespace; a container runs this file with plain Python.
 
 The program reads lists of requests as JSON from the given file, and prints the responses in the same order: status,
 header lines, body. A request consists of an address (host and port, or a path), the bytes to send, and the seconds to

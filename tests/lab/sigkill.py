@@ -38,7 +38,7 @@ def kill_once(
 ) -> Kill:
     """Start a run, kill it, and wait until none of its containers, networks and volumes is left.
 
-    ``after_s`` begins once the run has created ``has`` resources. Afterwards, the run's reaper still watches for a few
+    ``after_s`` begins once the run has created ``has`` resources. When this returns, the reaper still watches for a few
     seconds. Raises TimeoutError: Something was left after two minutes.
     """
     child = start_pytest(*arguments, results=results, environment=environment)

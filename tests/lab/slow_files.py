@@ -47,5 +47,5 @@ def slow(file: Path, *, at: int, delay_s: float) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-        # The kernel then lets all waiting processes continue.
+        # This lets all waiting processes continue.
         os.close(asked)

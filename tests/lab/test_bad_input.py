@@ -66,7 +66,7 @@ def test_a_run_survives_or_reports_an_engine_that_stops(
 ) -> None:
     """The run waits and continues in a new lab, or it ends, and the reaper removes its resources later.
 
-    The run reaches the engine over TCP, so files and namespaces of this machine do not help it.
+    The run reaches the engine over TCP, so it does not use files or namespaces of this machine.
     """
     address = find_endpoint().address
     if not address.startswith("unix://"):
@@ -132,7 +132,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", folder], check=True)
 
 
-@pytest.mark.slow  # tests/unit/proof/scenario/test_evidence.py writes to a full device in each place
+@pytest.mark.slow  # tests/unit/proof/scenario/test_evidence.py also tests a full disk
 def test_a_full_disk_ends_the_run_and_keeps_what_was_written(small_disk: Path) -> None:
     """Trials fill the disk during the measurement; results.json stays valid."""
     child = start_pytest(*SHORTEST_RUN, results=small_disk)

@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @dataclass(frozen=True, kw_only=True)
 class Sabotage:
-    """The replacement of arms, and the claims that depend on them."""
+    """The replacement of arms, and the claims that depend on these arms."""
 
     scenario: Scenario[Any]
     stand_ins: Mapping[str, str]  # by the name of an arm: the arm that runs in its place
@@ -123,7 +123,7 @@ SABOTAGES = {
     "recipe-everywhere": Sabotage(
         scenario=_TUNED.SCENARIO,
         stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
-        # Slow connects are caused by dropped SYNs.
+        # recipe_ends_slow_connects is left out: dropped SYNs cause slow connects.
         claims=("recipe_ends_dropped_syns",),
     ),
     "fewer-readers-and-buffers-off": Sabotage(
@@ -180,7 +180,7 @@ SABOTAGES = {
     "name", [pytest.param(name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow) for name in SABOTAGES]
 )
 def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
-    """No claim holds, and at least one is refuted: a host that cannot test any of them shows nothing."""
+    """No claim holds, and at least one is refuted: if all were inconclusive, the test would show nothing."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # Without its own looks, a claim with counted trials needs only a few wrong trials to be refuted.

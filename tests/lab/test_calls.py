@@ -21,7 +21,7 @@ from tuneproof.report.results.keys import Key
 pytestmark = [pytest.mark.engine]
 
 REQUESTS: Final = 20
-# The results in nginx's debug log (src/os/unix/ngx_linux_sendfile_chain.c, ngx_writev_chain.c, and
+# Lines about the results of calls in nginx's debug log (src/os/unix/ngx_linux_sendfile_chain.c, ngx_writev_chain.c, and
 # src/event/ngx_event_accept.c); sendfile also has a line before the call.
 LOGGED: Final = {"sendfile": r"sendfile: \d+ of ", "writev": r"writev: \d+ of ", "accept4": r"accept: "}
 DEBUG: Final = written_config("sendfile on;", main=f"error_log {ERROR_LOG_PATH} debug;")
@@ -40,7 +40,7 @@ def counted_in_the_log(rig: Rig) -> Figures:
 
 
 def requests(rig: Rig) -> None:
-    """Request a file, and a path without a file, each on separate connections."""
+    """Request a file, then a path without a file, each time on a new connection."""
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/16000.bin", close=True))
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/none", close=True))
 

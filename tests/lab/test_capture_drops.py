@@ -17,8 +17,8 @@ pytestmark = pytest.mark.engine
 
 _CLIENT: Final = "client"
 _MOST_SENT: Final = 400_000
-# Stops the capture, sends packets until its buffer of 64 MiB is full (or up to a maximum), sends 1000 more, and
-# continues the capture.
+# Suspends the capture, sends packets until its buffer of 64 MiB is full (at most _MOST_SENT), then 1000 more, and
+# resumes the capture.
 _SENDS: Final = f"""
 import os, signal, socket, sys
 with open("/proc/net/packet") as table:

@@ -16,7 +16,7 @@ from tuneproof.lab.topology.lab import Lab
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    # pytest loads this file before the plugin fixtures.engine; an import here would prevent pytest from rewriting it.
+    # Importing the plugin fixtures.engine before pytest loads it would prevent pytest from rewriting its assertions.
     from fixtures.engine import BuiltImages, PlaceCpus
     from tuneproof.lab.engine.labels import Session
 

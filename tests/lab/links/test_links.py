@@ -1,4 +1,4 @@
-"""A shaped link matches its profile, or nothing is measured over it; it survives restarts of its role."""
+"""A shaped link matches its profile, or nothing is measured over it; it survives a restart of its container."""
 
 import json
 import re
@@ -99,7 +99,7 @@ def assert_matches(links: ShapedLinks, network: NetworkProfile) -> None:
     """Check that the client's link matches a network profile that has been applied."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
-        # The link is measured with its current settings.
+        # Nothing here changes the link, so settle must not ask for another profile.
         assert profile == network.client, "the host does not carry the rate of a slow link"
         return links.measure("client", profile, subject=PEER, plan=QUICK_PROBES)
 
@@ -117,7 +117,7 @@ def interface(lab: Lab, container: str) -> tuple[str, str, str]:
 
 
 def test_a_wire_does_not_use_the_subjects_cpu_once_it_is_up(lab: Lab, place_cpus: PlaceCpus) -> None:
-    """A wire's kernel starts on all CPUs; then every process of its container is on the other roles' CPUs."""
+    """A wire's kernel starts on all CPUs; once up, every process of its container is on the other roles' CPUs."""
     allowed = lab[owner_name("client")].run(["sh", "-c", "grep -h Cpus_allowed_list /proc/[0-9]*/status | sort -u"])
     assert allowed.decode().split() == ["Cpus_allowed_list:", place_cpus(()).others]
 
@@ -188,7 +188,7 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
     with Lab(lab_session) as lab:
         lab.start(specs)
         links = ShapedLinks(lab, shaper=WIRE)
-        # Without fixed neighbours, an ARP reply would take so long over this link that the waiting frames are dropped.
+        # Without permanent ARP entries, the ARP reply would be so late that the kernel drops the waiting frames.
         links.fix_neighbours([PEER])
         links.apply(PROFILES["bare"], subject=PEER)
         free_before_bytes = free_memory_bytes(links)
@@ -226,7 +226,7 @@ def test_a_link_with_a_foreign_qdisc_is_not_shaped(lab: Lab, links: ShapedLinks)
     lab[owner_name(PEER)].run(["python3", "-c", remove])
 
 
-@pytest.mark.slow  # test_netem_accuracy.py detects wrong links, and the unit tests of lab_links.py reject them
+@pytest.mark.slow  # test_netem_accuracy.py detects wrong links; test_lab_links.py checks the failed precondition
 def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
     nginx: str, host_snapshot: Snapshot, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:

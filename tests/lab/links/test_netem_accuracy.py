@@ -22,7 +22,7 @@ from tuneproof.report.results.run_file import ResultsWriter
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# 5000 probes measure a share of 1 % within half a point in all but 4 of 10,000 cases; a second of load measures the
+# 5000 probes measure a share of 1 % within half a percentage point in all but 4 of 10,000 cases. The load measures the
 # rate.
 PLAN = ProbePlan(packets=5000, interval_s=0.001, payload_bytes=64, load_s=1.0)
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)

@@ -1,4 +1,4 @@
-"""Finds and ends the user-mode kernels of a session's wires from outside."""
+"""Kills the user-mode kernels of a session's wires."""
 
 import docker
 

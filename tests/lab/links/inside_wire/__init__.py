@@ -1,1 +1,1 @@
-"""Programs that a test runs as the init of a user-mode kernel, from files that it uploads."""
+"""Programs that a test uploads and runs as the init of a user-mode kernel."""
