@@ -5,6 +5,7 @@ the machine has other work, too. tshark runs in its fastest mode, ``-q -z io,sta
 retransmitted and overtaken segments, closed windows and RSTs, and the mean handshake and HTTP response times. The
 project's summary contains these figures and many more: by service, with percentiles, the worst connections, and the
 times for which nginx held requests. ``-T fields``, which prints these fields of each packet, runs once for comparison.
+"""
 
 import json
 import statistics
