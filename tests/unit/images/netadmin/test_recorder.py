@@ -1,4 +1,4 @@
-"""A process's record is read, and the loop iterations in a window are counted."""
+"""A process's record of its loop iterations is read, and the iterations in a window are counted."""
 
 import os
 import time
@@ -132,7 +132,7 @@ def test_a_window_ends_with_the_iteration_that_was_open_at_its_end(
     def sleep(seconds: float) -> None:
         sleeps.append(seconds)
         time.sleep(seconds)
-        if len(sleeps) == 3:  # the first two end at the window's start and end
+        if len(sleeps) == 3:  # the first two sleeps end at the window's start and end
             _overwrite(path, ended)
 
     monkeypatch.setattr(recorder, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))

@@ -39,7 +39,7 @@ def test_nodes_and_cores_are_reported_if_the_kernel_shows_them(tmp_path: Path) -
 
 
 def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel separates the parts of tcp_rmem with tabs, and does not show every sysctl in a namespace."""
+    """The kernel separates the parts of tcp_rmem with tabs. Most network namespaces lack some sysctls."""
     values = {"/proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n"}
     monkeypatch.setattr(Path, "exists", lambda path: str(path) in values)
     monkeypatch.setattr(Path, "read_text", lambda path, **_: values[str(path)])

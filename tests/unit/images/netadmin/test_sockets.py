@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 
 
 def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
-    """Bytes are those of established connections: send queues on the port, and unread bytes elsewhere."""
+    """Only bytes of established connections count: send queues at the port, and unread bytes at other ports."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3, send=511),
         entry(LISTEN, PORT, receive=4, send=511, family=10),
@@ -38,10 +38,10 @@ def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
 @pytest.mark.parametrize(
     ("ended", "states"),
     [(sockets.MANY_ENDED, 0b1111_1011_1110), (sockets.MANY_ENDED - 1, 0b1111_1111_1110)],
-    ids=["many-by-the-table", "few-by-messages"],
+    ids=["many-from-proc", "few-from-netlink"],
 )
 def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, states: int) -> None:
-    """The kernel's numbers begin with 1. TIME-WAIT is in both lists, but is counted in only one."""
+    """The kernel's numbers begin with 1. TIME-WAIT is in /proc/net/tcp and in netlink messages, but is counted once."""
     every = range(1, 12)
     diag = FakeDiag(*(entry(number, PORT) for number in every))
     proc.list_sockets("tcp", [(number, PORT) for number in every])

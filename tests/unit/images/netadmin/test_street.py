@@ -13,7 +13,7 @@ class NoMoreAddressesError(Exception):
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:
-    """Run a task repeatedly, each time with the next address, until there is none."""
+    """Run a task repeatedly, each time with the next address, until none is left."""
     left = iter(addresses)
 
     def target() -> str:
@@ -30,7 +30,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(street, "_PAUSE_S", 0.0)
 
 
-def test_tasks_run_as_long_as_there_is_an_address() -> None:
+def test_a_task_continues_after_errors_and_runs_whenever_there_is_an_address() -> None:
     tried: list[str] = []
     errors = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
 

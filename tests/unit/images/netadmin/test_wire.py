@@ -11,7 +11,7 @@ import pytest
 from images.netadmin.netadmin import wire as wire_module
 from images.netadmin.netadmin.wire import KERNEL, Wire, WireError, why_impossible
 
-# Like guest.py, the script uses the serial line, after messages that a kernel prints before it has a console.
+# Like guest.py, the script answers on the serial line. First it prints what a kernel prints before it has a console.
 PEER = """
 import json, sys
 print("Core dump limits :\\n\\tsoft - 0", flush=True)
@@ -198,7 +198,7 @@ def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> N
 def test_a_missing_kernel_is_reported(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some architectures have no package."""
+    """Debian packages a user-mode kernel only for some architectures."""
     reason = "the image has no linux.uml: no such package for this architecture"
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert why_impossible() == reason

@@ -1,4 +1,4 @@
-"""The library that lets a user-mode kernel restore only the registers that it knows, on CPUs with more registers."""
+"""The library that lets a user-mode kernel restore only the registers that it supports, on CPUs with more registers."""
 
 import platform
 import subprocess

@@ -47,7 +47,7 @@ def write_program(folder: Path, name: str, source: str = SLEEP) -> Path:
 
 @contextmanager
 def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a program and its children until the block ends; the block begins after its first line of output."""
+    """Run a program and its children until the block ends; the block begins after the first line of output."""
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         process.stdout.readline()

@@ -31,7 +31,7 @@ class Stream:
 
 
 class Engine:
-    """An engine that returns these streams of a container's log in turn; the container has ended when one is left."""
+    """An engine that returns these streams of a container's log in turn; before the last one, the container ends."""
 
     def __init__(self, *streams: Stream) -> None:
         self.streams = list(streams)

@@ -117,7 +117,7 @@ def test_an_engine_that_hangs_is_not_called_again() -> None:
 def test_once_more_repeats_a_call_once_after_a_lost_response(
     api: docker.APIClient,
 ) -> None:
-    """A refusal is a response."""
+    """A refusal is a response, so the call is not repeated."""
     Engine.loses = 1
     once_more(lambda: api.create_container("image", name="n"))
     Engine.loses = 2

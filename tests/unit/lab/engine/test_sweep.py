@@ -38,7 +38,7 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
 def test_the_removal_of_an_overlay_network_in_use_is_repeated(api: FakeApi, *, overlay: bool, removed: int) -> None:
-    """A swarm notices late that a network's last container has ended. Other networks are left to the next round."""
+    """A swarm notices late that a network's last container has ended. The removal of other networks is not repeated."""
     api.overlay = overlay
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3

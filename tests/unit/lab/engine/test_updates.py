@@ -50,7 +50,7 @@ def apt(lists: str, *, status: int = 0) -> Run:
 
 
 def test_updates_in_the_security_archive_are_named(lists: str) -> None:
-    """The date is that of the list. New packages, and updates from a point release only, are left out."""
+    """The date is that of the security list. New packages, and updates from a point release only, are left out."""
     wanted = Updates(packages=("libc6", "openssl"), listed=date(1971, 1, 1))
     assert updates_for([PACKAGES, PACKAGES], "bookworm", run=apt(lists)) == wanted
 
