@@ -210,7 +210,7 @@ def test_the_lab_gives_up_on_an_engine_that_never_answers(tmp_path: Path) -> Non
 def test_if_no_engine_may_be_started_the_steps_are_shown(
     os_release: str | None, tmp_path: Path, *, is_root: bool
 ) -> None:
-    """Without root, or on a distribution not based on Debian, the lab runs no program and reports the missing engine."""
+    """Without root, or outside Debian and its derivatives, the lab runs no program and reports the missing engine."""
     machine = Machine(tmp_path)
     machine.paths.os_release.unlink()
     if os_release is not None:

@@ -64,7 +64,7 @@ def test_a_container_without_memory_files_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_number_of_oom_kills_is_zero_if_the_kernel_does_not_count_them() -> None:
-    """Before Linux 4.13, memory.oom_control has no such line."""
+    """Before Linux 4.13, memory.oom_control has no oom_kill line."""
     text = "".join(V1.values()).replace("oom_kill 3\n", "")
     assert CgroupMemory.from_text(text).oom_kills == 0
 

@@ -86,7 +86,7 @@ def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
         (ConnectStorm(connections=1), seen(1.0), ()),
         # Such a result would refute the claim that a long queue saves connects.
         (ConnectStorm(connections=8), seen(unfinished=8), ("none of 8 connects succeeded: nginx cannot be reached",)),
-        # A queue that stays full drops the second SYN, too: these connects succeeded at once; the client was late.
+        # A full queue also drops the SYN after a second. So these connects succeeded at once, and the client was late.
         (ConnectStorm(connections=8), None, ("the client saw 2 connects only after a second",)),
         (ConnectStorm(connections=8, paused=False), None, ()),
     ],

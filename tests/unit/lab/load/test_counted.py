@@ -183,7 +183,7 @@ def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
         rig(lab).fresh_port([8100])
 
 
-def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_burst_is_counted_after_every_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = TrialLab()
     # Two of nine connects are queued, and the other seven are dropped gradually.
     lab.drops = [100, 100, 103, 107, 108]

@@ -14,7 +14,6 @@ NEW = (worker(31), worker(32))
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return an nginx container with two workers."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.workers = [OLD]

@@ -71,7 +71,6 @@ def test_the_counters_include_those_of_each_cpu() -> None:
     ids=["no-counters", "a-value-without-a-name"],
 )
 def test_counters_in_another_format_are_an_error(unreadable: CounterTexts) -> None:
-    """Another kernel may have another format."""
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         Counters.of(unreadable)
 
@@ -101,7 +100,7 @@ def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: 
 
 
 def test_the_difference_of_two_readings_contains_the_increments() -> None:
-    """Levels may fall, an ICMP counter appears once it is not zero, and the 32-bit counters of a CPU wrap."""
+    """Gauges may fall, an ICMP counter appears once it is not zero, and the 32-bit counters of a CPU wrap."""
     earlier = counters(at_s=10.0, drops=3, established=50, steered=(1, 2**32 - 5))
     later = counters(at_s=12.5, drops=10, established=20, unreachable=4, steered=(5, 10))
     assert later.since(earlier) == counters(at_s=2.5, drops=7, established=-30, unreachable=4, steered=(4, 15))

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def window(**figures: Any) -> Window:
-    """Return a program's record of a trial."""
     return window_of(stall_record(**figures))
 
 

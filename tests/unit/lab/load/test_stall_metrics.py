@@ -30,7 +30,7 @@ def test_fast_requests_are_pooled_and_incomplete_ones_counted() -> None:
 
 
 def test_loop_iterations_are_reported_per_worker_as_medians_over_trials() -> None:
-    """Trials may lack these records. A worker that read nothing has no bytes per iteration."""
+    """A trial may have no recorded iterations. A worker that read nothing has no bytes per iteration."""
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):
         workers = (canned_turns.worker(11, read=[(67, 1, read_bytes)]), canned_turns.worker(12))

@@ -109,7 +109,7 @@ def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment,
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
 
-def test_fields_that_need_no_other_shape_a_link_on_their_own_except_the_limit() -> None:
+def test_each_effect_except_jitter_and_reordering_shapes_a_link_alone() -> None:
     """Jitter and reordering need a delay. A limit alone has no effect, since no packets wait."""
     fields: list[dict[str, Any]] = [
         {name: 1} for name in ("delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit")

@@ -61,7 +61,7 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
 COUNTS = {
     "lost": ({"loss_pct": 2}, "lost", (10, 32), (False, True)),
     "none-lost": ({}, "lost", (0, 0), (False, True)),
-    # A receiver drops a packet with a wrong bit unless that bit is unchecked.
+    # A receiver drops a packet with a wrong bit unless no checksum covers that bit.
     "corrupt": ({"corrupt_pct": 2}, "lost", (0, 32), (False, True)),
     "twice": ({"duplicate_pct": 2}, "duplicated", (10, 32), (False, False)),
     "overtaking": ({"reorder_pct": 2}, "overtaking", (10, 32), (False, False)),
@@ -205,7 +205,7 @@ def test_jitter_is_uniform_and_a_hosts_lateness_counts_twice(
 
 
 def test_a_rarely_late_host_does_not_change_a_low_quantile() -> None:
-    """Three of four wake-ups are on time; more than half of the packets wait for two such wake-ups."""
+    """Three of four wake-ups are on time, so for more than half of the packets, both wake-ups are."""
     late_ms = [0.0, 0.0, 0.0, 8.0]
     assert expected_ms(Impairment(delay_ms=20), 0.05, frame_bytes=106, late_ms=late_ms) == pytest.approx(20)
     assert expected_ms(Impairment(delay_ms=20), 0.95, frame_bytes=106, late_ms=late_ms) > 28

@@ -53,7 +53,7 @@ def test_faults_are_attributed_to_their_direction(
 
 
 def test_times_are_quantiles_in_milliseconds() -> None:
-    """This includes the sender's lateness."""
+    """The sender's lateness is a quantile, too."""
     seen = PathSeen(
         sent=11,
         late=tuple(100 * number for number in range(11)),
@@ -111,7 +111,7 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
 
 
 def test_a_pause_at_the_beginning_does_not_raise_the_rate() -> None:
-    """Between the first and the last point, the rate would be too high."""
+    """The rate from the first to the last point would be too high."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
     # After a pause of 40 ms, the delayed data arrives at once.
     points[0] = [38_000, 0]

@@ -52,8 +52,8 @@ def test_a_correct_link_is_rarely_rejected(
         assert share_with_faults(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
 
 
-# Each row: the requested effect in addition to 5 ms each way, the real effect, and the number of probes. Rows with 400
-# probes are checked with the tolerance before a claim.
+# Each row: the requested settings of egress, the real ones, and the number of probes; the delay is 5 ms unless given.
+# Rows with 400 probes use the tolerance PRECONDITION, the others SELF_CHECK.
 FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-loss": ({"loss_pct": 2}, {"loss_pct": 5}, 5000),
     "less-loss": ({"loss_pct": 2}, {"loss_pct": 0.5}, 5000),
