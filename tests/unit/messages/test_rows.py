@@ -85,7 +85,7 @@ def test_the_most_specific_row_is_found(text: str, level: str, row: str) -> None
     ],
 )
 def test_text_that_only_resembles_a_message_has_no_row(text: str, level: str) -> None:
-    """Messages of nginx that end with "in FILE:LINE" have level emerg or warn."""
+    """Nearly all messages of nginx that end with "in FILE:LINE" have level emerg or warn."""
     assert find_one(text, level) is None
 
 

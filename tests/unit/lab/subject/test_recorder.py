@@ -53,7 +53,7 @@ poller.register(theirs, select.EPOLLIN)
 poller.poll(0)                                  # returns no event: the first iteration begins
 ours.send(b"a" * 1000)
 os.writev(ours.fileno(), [b"b" * 300, b"c" * 200])
-assert len(poller.poll(0)) == 1                 # the second iteration
+assert len(poller.poll(0)) == 1                 # the second iteration begins
 theirs.recv(10, socket.MSG_PEEK)                # reads no bytes
 theirs.recv(1200)                               # reads 1200 bytes
 os.readv(theirs.fileno(), [bytearray(200), bytearray(800)])  # reads 300 bytes
@@ -67,7 +67,7 @@ address = lambda text: ctypes.cast(text, ctypes.c_void_p).value
 parts = (ctypes.c_void_p * 4)(address(b"e" * 10), 10, address(b"f" * 20), 20)
 assert c.pwritev64(temporary.fileno(), parts, 2, ctypes.c_int64(4096)) == 30  # writes 30 bytes to a file
 os.sendfile(ours.fileno(), temporary.fileno(), 0, 4000)
-poller.poll(0)                                  # the third iteration
+poller.poll(0)                                  # the third iteration begins
 record = read()
 tell(record)
 added = {name: calls.since(before[name]) for name, calls in record.calls.items()}

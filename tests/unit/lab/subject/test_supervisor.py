@@ -87,7 +87,6 @@ class Program:
         return answered
 
     def end(self) -> None:
-        """End the script by closing its input."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -182,7 +181,7 @@ def test_a_stop_cleans_up_after_an_unfinished_binary_upgrade(supervisor: Supervi
 
 
 def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Program) -> None:
-    """The file keeps its inode, since nginx may have it open. Before nginx starts, the folder does not exist."""
+    """The file keeps its inode, since nginx may have it open. Before nginx starts, its folder does not exist."""
     with pytest.raises(LabError, match="page cannot be written"):
         supervisor.write("page", 10)
     (program.state / "changing").mkdir()

@@ -47,7 +47,7 @@ def test_each_worker_has_its_own_listener_only_with_reuseport() -> None:
 
 
 def test_an_upstream_block_contains_its_directives_and_replaces_the_proxied_address() -> None:
-    """Without directives, the block has only its own effect."""
+    """Without directives, a scenario shows the effect of the block alone."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
         lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))
         begin = lines.index("upstream articles {")

@@ -41,7 +41,7 @@ def slow_labs(monkeypatch: pytest.MonkeyPatch) -> Any:
     return SlowLab
 
 
-def test_the_next_lab_can_start_before_the_last_one_is_gone(slow_labs: type[SlowLab]) -> None:
+def test_the_next_lab_can_start_before_the_previous_one_is_gone(slow_labs: type[SlowLab]) -> None:
     remover = LabRemover(Session())
     with remover.lab():
         pass

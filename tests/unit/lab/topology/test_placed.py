@@ -1,4 +1,4 @@
-"""The option --place, and the engines of each role."""
+"""The option --place, and the engine of each role."""
 
 from collections.abc import Mapping
 from contextlib import contextmanager

@@ -27,7 +27,7 @@ def test_the_shards_are_disjoint_and_together_the_whole(seconds: dict[Key, float
 
 @given(GROUPS, COUNTS, st.randoms(use_true_random=False))
 def test_the_order_of_collection_does_not_matter(seconds: dict[Key, float], count: int, order: object) -> None:
-    """Machines may find the tests in another order."""
+    """Machines may collect the groups in different orders."""
     groups = list(seconds)
     order.shuffle(groups)  # type: ignore[attr-defined]
     shuffled = {group: seconds[group] for group in groups}
