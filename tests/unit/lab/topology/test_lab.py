@@ -174,7 +174,7 @@ def test_a_container_gets_the_addresses_of_needed_containers_on_other_engines() 
 
 
 def test_the_start_of_a_lab_checks_that_packets_pass_between_its_engines() -> None:
-    """Both directions are checked if each engine has a container that can do so."""
+    """Both directions are checked if each engine has a netadmin container."""
     lab = started(SEVERAL)
     assert fake(lab, "netadmin-subject").probed == [["ip-of-netadmin-client", "ip-of-prober"]]
     assert fake(lab, "netadmin-client").probed == [["ip-of-backend", "ip-of-subject"]]

@@ -69,7 +69,7 @@ def test_a_margin_covers_the_median_at_least_as_often_as_a_threshold() -> None:
 
 @pytest.mark.parametrize(("looks", "threshold"), [((5, 9), 0.5), ((13, 26), 0.75), ((33, 60), 0.9)])
 def test_the_level_of_a_share_is_the_minimum_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
-    """Chances are added up look by look: the level is less than 0.02 below the smallest chance for any share."""
+    """The test tries fewer shares, so the level may be below the smallest chance found here, by less than 0.02."""
     shares = [number / 200 + beside for number in range(1, 200, 2) for beside in (-1e-6, 0, 1e-6)]
     chances = [_share_covered(share, looks, threshold) for share in shares]
     level = level_of_shares(looks, threshold)
