@@ -44,7 +44,7 @@ def test_lines_are_counted_by_the_words_in_a_messages_row() -> None:
 
 
 def test_an_unanswered_request_fails_unless_its_client_stays() -> None:
-    """A connection that was never established has no responses. A response with an error status is a failure, too."""
+    """A response with an error status is a failure, too."""
     ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
     asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, then=(Step.STAY,)))
     assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4

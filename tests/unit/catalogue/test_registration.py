@@ -50,7 +50,7 @@ def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fi
 
 
 def test_the_code_of_every_claim_matches_its_registration(found: Mapping[str, Fingerprint]) -> None:
-    """A digest shows that code has changed; the author raises the revision if the code's effect has changed."""
+    """A digest shows that code has changed; the author raises the revision if the code now behaves differently."""
     known = registered()
     changed = sorted(name for name in {*found} & {*known} if found[name].code != known[name].code)
     assert changed == [], (
@@ -129,7 +129,7 @@ def test_an_additional_arm_does_not_change_other_claims() -> None:
 
 @pytest.fixture
 def fingerprint_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
-    """Return a function that takes a module's code, and returns the fingerprint of a claim with its ``effect``."""
+    """Return a function that makes a module of some code, and fingerprints a claim with the module's ``effect``."""
     modules: list[str] = []
 
     def fingerprint_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
@@ -173,7 +173,7 @@ def test_local_names_and_comments_do_not_matter(
 def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
     fingerprint_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
-    """Functions that the effect calls count, too."""
+    """The same applies to functions that the effect calls."""
     before, after = fingerprint_with(CODE), fingerprint_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):

@@ -39,7 +39,7 @@ BACKEND = types.SimpleNamespace(**dict.fromkeys(("play", "seen", "name", "end_co
 
 
 class Machine(Rig):
-    """A rig with a client that takes this long for every call; every request gets the same response."""
+    """A rig with a client that takes ``takes_s`` for every call; every request gets the same response."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, takes_s: float, *, answer: Answer = OK) -> None:
         stage = types.SimpleNamespace(
@@ -117,7 +117,7 @@ def test_a_trial_that_is_slower_than_a_timer_allows_is_void(name: str, monkeypat
 
 
 def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rate alone would admit more than half of the page's requests, so the page would not seem to break."""
+    """In 0.9 s, the burst and the rate admit more than half of the objects, so the page would not seem to break."""
     rejected = answered(503)
     assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
     with pytest.raises(VoidTrialError, match=r"the requests took 0\.9 s, in which the rate admits"):
@@ -149,7 +149,7 @@ def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(mo
 
 
 def test_slow_requests_void_the_trial_with_one_dns_query_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty requests in ten seconds would see only one DNS query for every two requests."""
+    """At one query per second, twenty requests in ten seconds would cause only one query for every two requests."""
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):
         script(Machine(monkeypatch, 9.9))

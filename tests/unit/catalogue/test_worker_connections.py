@@ -23,8 +23,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """Return a stage with new workers that grow for a while."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
-    # The readings: before the reload, when the new workers exist, and while they fill their tables. Two equal readings
-    # are too few.
+    # The readings: before the reload, when the new workers exist, and while they fill their tables. The memory is
+    # the same in two readings, which are too few (the third ``paused`` shows that the workers sleep).
     paused = new(2 * MIB, 0)
     fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), paused, paused, paused, new(3 * MIB, 2 * MIB)]
     return fake
