@@ -191,7 +191,7 @@ def test_sarif_links_the_source_of_a_documented_rule(lab: Lab, folder: Path) -> 
 
 
 def test_sarif_marks_findings_that_the_baseline_lacks_as_new(lab: Lab, folder: Path) -> None:
-    """Errors with which nginx would refuse the files are marked, too."""
+    """Errors that would make nginx refuse the files are marked, too."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}
     (folder / "my deploy/conf.d/other.conf").write_text(

@@ -19,7 +19,7 @@ from tuneproof.errors import BadInputError
 
 @pytest.fixture(autouse=True)
 def _no_collection() -> Iterator[None]:
-    """Disable garbage collection: Python drops an exception in Hypothesis's callback, and pytest would report that."""
+    """Disable garbage collection: Python drops exceptions in Hypothesis's gc callback, and pytest would report them."""
     gc.disable()
     yield
     gc.enable()
@@ -40,7 +40,7 @@ def test_work_over_the_time_limit_ends_with_one_sentence() -> None:
 
 
 def test_the_limit_still_holds_if_its_first_exception_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python drops an exception in a finalizer."""
+    """For example, Python drops exceptions in finalizers."""
     monkeypatch.setattr(budget, "_AGAIN_S", 0.01)
 
     def lose_one() -> None:

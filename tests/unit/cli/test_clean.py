@@ -12,7 +12,7 @@ from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.sweep import Removed
 
 Cleaned = Callable[..., tuple[int, list[str]]]
-"""Cleans these engines, or the default one; each removes the same. Returns status and lines."""
+"""Cleans these engines, or the default one; the same is removed from each. Returns status and output lines."""
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ INFO = {
     "DockerRootDir": "/",
 }
 Examined = Callable[..., Ended]
-"""Runs the doctor with this function to connect to an engine; returns its status and output."""
+"""Runs the doctor with this function to connect to an engine; returns the doctor's status and output."""
 
 
 def engine(**changes: object) -> Any:
@@ -189,7 +189,7 @@ def test_without_a_network_nothing_is_missing_if_the_labs_images_are_built(
 
 
 def test_images_that_lack_security_updates_are_reported(examined: Examined) -> None:
-    """The oldest image that a run uses counts; other images do not matter."""
+    """Only the age of the oldest image that a run uses matters."""
     tag = role_images()["client"].tag
 
     def built(days: float, tags: list[str]) -> Any:

@@ -23,7 +23,7 @@ FACTS = {
 
 @pytest.fixture(autouse=True)
 def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the engines with some that only report these facts; nothing else is examined."""
+    """Replace the engines with ones that only report FACTS; nothing else is examined."""
 
     @contextmanager
     def environment_of(name: str) -> Any:

@@ -117,7 +117,7 @@ def test_images_that_no_engine_can_build_end_the_run(engines: Engines) -> None:
 
 
 def test_the_images_are_those_of_the_runs_versions() -> None:
-    """The versions are those in pytest's arguments: one unless more are named, all except mainline for a full run."""
+    """The versions are those in pytest's arguments; without any, the default one, or all but mainline at depth full."""
 
     def suites(*arguments: str) -> list[str]:
         return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]

@@ -83,8 +83,7 @@ def test_each_part_has_its_own_folder(tmp_path: Path) -> None:
     assert [results.cells[0].name for results in runs_in(tmp_path)] == ["a", "b"]
 
 
-def test_the_labs_lines_are_shown_and_pytests_are_not() -> None:
-    """The lab's lines report what was done and decided, and why something failed."""
+def test_only_progress_decisions_and_failures_are_shown() -> None:
     shown = [
         "listen_queue, nginx 1.22: round 3, trial 1 of 2: short\n",
         "reuseport_stall with short-queue, nginx 1.22, delay=20ms,loss=1%: starting 2 nginx containers\n",

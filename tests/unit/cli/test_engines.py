@@ -159,7 +159,7 @@ def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytes
 
 
 def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, shared: Shared) -> None:
-    """Each cell appears once; the first of two measurements counts."""
+    """Each cell appears once; of two measurements, the first is kept."""
     farm.lost = {"b"}
     status, results, messages = shared()
     ((_, part),) = [item for item in farm.did if item[0] == "b"]

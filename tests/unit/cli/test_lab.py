@@ -58,7 +58,7 @@ class Checkout:
         return process.returncode, err
 
     def calls(self) -> list[str]:
-        """Return Python's calls since the last look."""
+        """Return Python's calls, and clear the record."""
         notes = self.folder / "calls"
         lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
         notes.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(chec
 
 def test_a_checkout_that_the_user_may_not_write_to_is_reported(checkout: Checkout) -> None:
     checkout.folder.chmod(0o555)
-    # root may write everywhere unless it gives up that capability.
+    # root may write everywhere unless it gives up CAP_DAC_OVERRIDE.
     under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")
     status, err = checkout.run("doctor", under=under)
     assert status == 3

@@ -47,7 +47,7 @@ PLAIN = suite.FEWER_PLUGINS
 
 @pytest.fixture
 def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Set the statuses of the next pytest processes; their arguments are recorded like those of a replacement."""
+    """Set the statuses of the next pytest processes; their command lines are recorded in ``steps``, too."""
     given: list[int] = []
 
     def run(command: list[str]) -> int:
@@ -71,14 +71,14 @@ LAB = [*ALONE, "-m", "not slow"]
 def test_test_runs_the_cheapest_tests_first(
     unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Unit tests run on all CPUs, then the lab's tests, even after a failure. The exit status covers both."""
+    """Unit tests run first, on all CPUs; the lab's tests follow, even after a failure. The exit status covers both."""
     statuses += [unit, lab]
     assert cli.main(["test", "-k", "x"]) == together
     assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
 
 
 def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[str]], statuses: list[int]) -> None:
-    """Pytest does not combine two expressions: the last one counts."""
+    """Pytest does not combine two -m expressions: it uses the last one."""
     statuses += [0, 0]
     assert cli.main(["test", "-m", "engine"]) == 0
     assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*ALONE, "-m", "engine"]]

@@ -108,7 +108,7 @@ def test_differences_come_after_the_report_on_the_files(
 
 
 def test_locations_that_were_not_compared_are_named(lab: Lab, tmp_path: Path, found: list[Compared]) -> None:
-    """Six kinds are compared; a seventh, a second one of the same kind, and one with gRPC are left out."""
+    """One location of each of six kinds is compared. A seventh kind, a second one of a kind, and gRPC are left out."""
     kinds = "\n".join(f"location /k{number}/ {{ proxy_pass http://10.0.0.{number}; }}" for number in range(7))
     others = "location /twin/ { proxy_pass http://10.0.0.1; }\nlocation /g/ { grpc_pass 10.0.0.9:1; }"
     (tmp_path / "a.conf").write_text(f"events {{ }}\nhttp {{ server {{\n{kinds}\n{others} }} }}\n", encoding="utf-8")
