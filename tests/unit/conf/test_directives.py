@@ -66,7 +66,7 @@ def test_an_inner_block_inherits_replaces_or_ignores_outer_directives(kind: Inhe
 
 
 def test_a_name_in_several_modules_is_resolved_by_its_context() -> None:
-    """Without a context, the row for http comes first."""
+    """Without a context, the row for http is used."""
     modules = {context: row.module for context in CONTEXTS if (row := directive("server", (1, 30), context=context))}
     assert modules == {
         "http": "ngx_http_core_module",
@@ -139,7 +139,7 @@ def test_a_line_that_nginx_refuses_is_reported_with_its_message(
     assert found == problem
 
 
-def test_names_of_other_modules_are_known_without_rows() -> None:
+def test_directives_of_other_modules_are_known_without_rows() -> None:
     assert {"proxy_pass", "js_content", "health_check"} <= known()
     assert rows_of("js_content") == rows_of("no_such") == ()
 

@@ -21,7 +21,7 @@ NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 @pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
 def test_only_a_line_feed_ends_a_line(mark: str) -> None:
-    """A problem after such a character has the right line number, and the line numbers of a patch suit patch(1)."""
+    """A problem after such a character has the right line number, and patch(1) accepts the line numbers of a patch."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
     # nginx prints the same message.
@@ -117,7 +117,7 @@ def test_sizes_are_read_and_written_in_nginxs_units() -> None:
     ids=["fits", "fits in bytes", "a byte too long", "bytes too long", "quoted"],
 )
 def test_a_word_must_fit_into_nginxs_buffer(word: str, message: str) -> None:
-    """NGX_CONF_BUFFER is 4096 bytes; only the first such word is reported, shortened, because nginx stops there."""
+    """NGX_CONF_BUFFER is 4096 bytes. Only the first longer word is reported, shortened, because nginx stops there."""
     parsed = parse_file("nginx.conf", f"pid a;\nuser {word} {word};\n")
     assert [(one.line, one.message) for one in parsed.problems] == ([(2, message)] if message else [])
     assert max(len(arg.encode()) for arg in parsed.statements[-1].args) <= 2 * 4095

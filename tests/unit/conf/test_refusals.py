@@ -1,4 +1,4 @@
-"""Lines that nginx certainly refuses, with its messages; a lab test gives those of tests.support.refused to nginx."""
+"""Lines that nginx certainly refuses, with its messages; a lab test checks tests.support.refused against nginx."""
 
 from pathlib import Path
 
@@ -154,12 +154,12 @@ def test_placeholders_get_distinct_stand_in_values() -> None:
         # A later release of the same branch has this directive, and may be the packaged one.
         ("1.31.3", "", "http { client_body_early_read on; }"),
         ("1.30", 'unknown directive "client_body_early_read"', "http { client_body_early_read on; }"),
-        # nginx Plus, Angie and a packaged module had these directives before.
+        # nginx Plus, Angie or a packaged module had these directives before nginx.
         ("1.22", "", "http { upstream a { server 127.0.0.1:1; sticky cookie s; } }"),
         ("1.22", "", "http { upstream a { server 127.0.0.1:1; resolver 127.0.0.1; } }"),
         ("1.18", 'invalid parameter "min_free=1g"', "http { proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g; }"),
         ("1.22", "", "http { proxy_cache_path /tmp/a keys_zone=a:1m min_free=1g; }"),
-        # In stream{}, server_name is allowed since 1.25.5, and in http{} in all versions.
+        # server_name is allowed in http{} in all versions, but in stream{} only since 1.25.5.
         (
             "1.22",
             '"server_name" directive is not allowed here',
@@ -241,7 +241,7 @@ def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstr
     ],
 )
 def test_a_variable_that_nothing_defines_is_refused(http: str, unknown: str) -> None:
-    """The usual reason is a missing map. Variables from third-party modules are not refused: no list contains them."""
+    """The usual cause is a missing map. With a third-party module, no variable is refused: the module may define it."""
     text = f"events {{ }} http {{ {http} }}"
     found = [one for one in problems(text) if "variable" in one]
     assert found == ([f'unknown "{unknown}" variable'] if unknown else [])

@@ -74,7 +74,7 @@ def test_connections_reach_the_socket_of_their_address() -> None:
 @pytest.mark.parametrize(
     ("listens", "redefined"),
     [
-        # nginx does not warn if one listen alone has further protocols, unless another one has options.
+        # nginx does not warn if only one listen has further protocols, unless another listen has options.
         (("ssl", "", ""), []),
         (("ssl", "ssl http2", "ssl"), []),
         (("", "ssl", "ssl"), [3]),

@@ -83,7 +83,7 @@ def test_a_byte_order_mark_is_reported_and_stays_in_patches(tmp_path: Path) -> N
 
 
 def test_a_byte_order_mark_before_a_dump_is_not_reported(tmp_path: Path) -> None:
-    """PowerShell writes it if a user redirects the output of nginx -T."""
+    """PowerShell writes the mark if a user redirects the output of nginx -T."""
     found = of_bytes(tmp_path, codecs.BOM_UTF8 + DUMP.encode())
     assert listens(found) == ["81"]
     assert [one.claim for one in found.advice if "byte_order" in one.claim] == []
@@ -91,7 +91,7 @@ def test_a_byte_order_mark_before_a_dump_is_not_reported(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_a_patch_has_the_bytes_of_the_file(tmp_path: Path, encoding: str) -> None:
-    """Other programs apply it only if the lines around a change are the same."""
+    """Other programs apply the patch only if the lines around a change are the same."""
     line = "# für müde Köche\n".encode(encoding)
     found = of_bytes(tmp_path, b"events {}\nhttp {\n    tcp_nodelay on;\n" + line + b"}\n")
     write_text(tmp_path / "patch", found.whole_patch())
@@ -123,7 +123,7 @@ AROUND = [
 def test_a_dump_is_read_with_a_terminals_text_around_it(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dump is in a file or on standard input; its includes are the files inside it."""
+    """The dump is in a file or on standard input; its includes refer to the files inside it."""
     found = of_bytes(tmp_path, text.encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     for one in (found, audit("-")):
@@ -262,7 +262,7 @@ def test_an_nginx_variable_is_not_a_placeholder(tmp_path: Path, line: str) -> No
 
 
 def test_includes_of_a_copy_do_not_leave_its_folder(tmp_path: Path) -> None:
-    """Includes with ``..``, through a link, or by an absolute name are not read if the file is outside."""
+    """A file outside is not read, whether it is included with ``..``, through a link or by an absolute name."""
     secret = tmp_path / "outside.conf"
     secret.write_text("tcp_nodelay on;", encoding="utf-8")
     copy = tmp_path / "copy"

@@ -1,4 +1,4 @@
-"""A configuration inside another format is rejected: its first directive would become an argument of other text."""
+"""A configuration inside another format is rejected: the text before it would be read as a directive."""
 
 import pytest
 
