@@ -13,7 +13,7 @@ from tuneproof.cli.output import CALLED_FROM
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
-# `./lab test` sets this variable; commands that tests start would look for their files in that folder.
+# `./lab test` sets this variable to the caller's folder; commands that tests start would look for their files there.
 os.environ.pop(CALLED_FROM, None)
 
 # The objects that pytest creates while it collects tests live until the end. Searching them for garbage takes more than

@@ -121,7 +121,7 @@ def test_evidence_of_a_possible_cause_is_not_healthy_and_has_no_next_step() -> N
 
 
 def test_the_possible_cause_that_could_explain_most_comes_first() -> None:
-    """Clients that leave come last, since any other cause may be their reason."""
+    """Clients that leave come last, since any other cause may be why they leave."""
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
     front = lossy(0.009, served_gone_client_flows=40)
     given = seen(late, service(**front))

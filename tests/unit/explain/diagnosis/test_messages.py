@@ -39,7 +39,7 @@ def written(*messages: str, second: int = 1, client: int = 9) -> list[str]:
 
 
 def found(lines: list[str], requests: LogSummary | None = None) -> Messages:
-    """Return the messages of an error log, next to an access log if one is given."""
+    """Return the messages of an error log, compared with an access log if one is given."""
     return message_findings(evidence(lines, requests))
 
 
@@ -51,7 +51,7 @@ def evidence(lines: list[str], requests: LogSummary | None = None) -> EvidenceSe
 
 
 def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogSummary:
-    """Return an access log of one hour, in which the first requests failed."""
+    """Return an access log of one hour, in which the first ``failed`` requests got this status."""
     made = (
         f'10.0.0.9 - - [26/Nov/2026:{hour:02}:{second * 59 // number:02}:00 +0100] "GET /a HTTP/1.1" '
         f'{status if second < failed else 200} 5 "-" "-"'
@@ -87,7 +87,7 @@ def test_the_time_from_the_first_message_to_the_last_has_a_fitting_unit(last: st
 
 
 def test_a_message_that_follows_from_another_is_not_a_problem_itself() -> None:
-    """It may be logged more often than its cause. Without the cause, it is the problem."""
+    """The consequence may be logged more often than its cause. Without the cause, the consequence is the problem."""
     (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
     assert finding.row.id == "upstream_refused"
     assert [(each.row.id, each.number) for each in finding.consequences] == [("no_live_upstreams", 9)]
@@ -266,7 +266,7 @@ def test_a_cause_counts_as_not_logged_if_a_long_enough_log_lacks_its_message(num
 
 
 def test_without_level_error_only_causes_that_nginx_logs_at_crit_count_as_not_logged() -> None:
-    """Somebody may have raised the level of error_log."""
+    """error_log may be set to a level above error."""
     crit = ["[crit] 7#7: accept4() failed (24: Too many open files)"] * ENOUGH_MESSAGES
     assert found(written(*crit)).not_logged() == (Cause.NO_PORT,)
     assert Cause.REFUSED in found(written(*crit, BIG)).not_logged()
@@ -302,7 +302,7 @@ STREAM = 'client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", byt
 
 
 def test_messages_about_stream_connections_have_no_status() -> None:
-    """They are also not compared with the number of requests in an access log."""
+    """Nor are these messages compared with the number of requests in an access log."""
     streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
     (finding,) = found(streams, requests(50, 5)).problems
     texts = {line.label: line.text for line in answer(finding)}
@@ -323,7 +323,7 @@ def test_a_consequence_for_stream_connections_has_no_status() -> None:
 
 
 def test_the_next_step_for_stream_connections_suits_stream() -> None:
-    """It omits keepalive, unless HTTP requests are affected, too."""
+    """The step does not mention keepalive, unless HTTP requests are affected, too."""
     no_port = (
         "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (99: Cannot assign requested address) while connecting to "
     )
@@ -340,7 +340,7 @@ def test_the_next_step_for_stream_connections_suits_stream() -> None:
 
 @pytest.mark.parametrize("starttls", ["", " using starttls"])
 def test_the_next_step_for_mail_connections_suits_mail(starttls: str) -> None:
-    """In mail{}, auth_http names the server; there is no upstream block and no proxy_bind."""
+    """In mail{}, auth_http returns the server; there is no upstream block and no proxy_bind."""
     mail = f'client: 10.0.0.9{starttls}, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143'
     no_port = "[crit] 7#7: *1 connect() to 10.0.0.5:143 failed (99: Cannot assign requested address) while connecting "
     (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
@@ -471,7 +471,7 @@ def test_a_consequence_is_listed_under_its_cause(cause: str, consequence: str, l
 
 
 def test_the_kernels_lines_about_one_killed_process_count_once() -> None:
-    """An excerpt may also contain only one of its three lines."""
+    """An excerpt may contain only one of the kernel's three lines."""
     killed = [
         "[7.1] nginx invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984",
         "[7.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,task=nginx,pid=812,uid=101",
@@ -485,7 +485,7 @@ def test_the_kernels_lines_about_one_killed_process_count_once() -> None:
 
 @pytest.mark.parametrize(("words", "other"), [("server: shop", "server: blog"), ("/a/1 ", "/b "), (":02 ", ":00 ")])
 def test_a_message_that_is_earlier_or_about_something_else_is_not_a_consequence(words: str, other: str) -> None:
-    """It may concern another server block or another URI, or precede the failure."""
+    """The message concerns another server block or another URI, or precedes the failure."""
     refused, none_left = (line.replace("/a/0 ", "/a/1 ") for line in written(REFUSED, NONE_LEFT))
     (finding,) = found([refused, none_left]).problems
     assert len(finding.consequences) == 1
