@@ -1,4 +1,4 @@
-"""Cases of messages in the error log: the claims that their rows declare, and how lines are counted."""
+"""The cases that provoke messages in the error log: the claims that their rows declare, and how lines are counted."""
 
 import re
 from typing import Any
@@ -36,7 +36,7 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def test_lines_are_counted_by_the_words_in_a_messages_row() -> None:
-    """Messages count even if they contain a client's line breaks, or if nginx printed them before it opened its log."""
+    """Messages are counted even if they contain a client's line breaks, or if nginx printed them before it opened its log."""
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1

@@ -190,7 +190,7 @@ def test_a_constant_that_code_uses_is_data(fingerprint_with: Callable[..., Finge
 
 
 def test_values_in_a_closure_are_data(fingerprint_with: Callable[..., Fingerprint]) -> None:
-    """For example, the figure that a row of the catalogue names."""
+    """For example, the name of a figure in a row of the catalogue."""
     factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
     first, second = fingerprint_with(factory.format("a")), fingerprint_with(factory.format("b"))
     assert first.hash != second.hash

@@ -1,4 +1,4 @@
-"""Work that takes too long ends with one sentence, and the alarm is off afterwards."""
+"""Work that uses too much CPU time ends with one sentence, and its timer is off afterwards."""
 
 import gc
 import signal
@@ -52,7 +52,7 @@ def test_the_limit_still_holds_if_its_first_exception_is_lost(monkeypatch: pytes
         lose_one()
 
 
-def test_the_alarm_is_off_after_work_within_the_time_limit() -> None:
+def test_the_timer_is_off_after_work_within_the_time_limit() -> None:
     with bounded(600):
         assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)

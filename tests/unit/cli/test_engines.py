@@ -39,7 +39,7 @@ class Farm:
     lost: set[str] = field(default_factory=set)  # engines that are lost in their first part
     lost_pct: dict[str, float] = field(default_factory=dict)  # CPU time lost before each cell's blocks, in percent
     waits: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
-    """By engine and number of its part: the part of another engine that must begin first."""
+    """By engine and part number: the part of another engine that must begin before this one continues."""
     idle: set[str] = field(default_factory=set)  # shards without anything to do
     status: int = 0  # what pytest returns
     measured: int = 0  # blocks that a lost engine had measured
@@ -107,7 +107,7 @@ class Farm:
 
 @pytest.fixture
 def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
-    """Replace Docker with these engines."""
+    """Replace Docker with the engines of a Farm."""
     made = Farm()
 
     @contextlib.contextmanager
@@ -242,7 +242,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
 def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
     farm: Farm, shared: Shared, depth: str, measured: int, verdict: str
 ) -> None:
-    """Before the first look, no data has been examined, and another engine may start again."""
+    """A look is an analysis of the data. Before the first one, another engine may start again."""
     farm.lost, farm.depth, farm.measured = {"b"}, depth, measured
     cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]

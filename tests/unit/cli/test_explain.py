@@ -1,4 +1,4 @@
-"""``./lab explain`` from the outside: its output, its exit status, and the programs that it does not need."""
+"""``./lab explain`` from the outside: its output, its exit status, and the packages that it does not need."""
 
 import json
 import subprocess

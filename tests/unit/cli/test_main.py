@@ -116,7 +116,7 @@ def test_a_user_without_a_home_folder_gets_the_root_folder(
 def test_ctrl_c_is_reported_with_one_word(
     command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An interrupted command ends with 130, as a shell expects."""
+    """An interrupted command ends with status 130, as a shell expects."""
 
     def interrupt(_: Sequence[str]) -> int:
         raise KeyboardInterrupt

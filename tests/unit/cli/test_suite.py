@@ -196,7 +196,7 @@ DEFAULT = ["tests/scenarios", *RUN]
         ("run tests/scenarios/test_a.py::test_b", ["engine"], [*RUN, "tests/scenarios/test_a.py::test_b"]),
         ("test tests/unit/test_a.py -x", ["engine"], ["tests/unit/test_a.py", "-x"]),
         ("test --collect-only", [], ["tests/unit", "tests/lab", "--collect-only"]),
-        # Help needs no engine. The lab has its own help; that of pytest has another option.
+        # Help needs no engine. --help shows the lab's own; --pytest-help shows that of pytest.
         ("run --help", [], [*DEFAULT, "--lab-help"]),
         ("run -h", [], [*DEFAULT, "--lab-help"]),
         ("run --pytest-help", [], [*DEFAULT, "--help"]),

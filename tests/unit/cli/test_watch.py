@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def watches(monkeypatch: pytest.MonkeyPatch, *seconds: Callable[[], Made]) -> None:
-    """Let ``watch`` see these seconds, each created when it is due, until it is stopped."""
+    """Let ``watch`` see the results of these functions, each called when its second is due, until it is stopped."""
 
     class Watching:
         notes = ("2 events lost",)

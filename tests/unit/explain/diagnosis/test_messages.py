@@ -493,7 +493,7 @@ def test_a_message_that_is_earlier_or_about_something_else_is_not_a_consequence(
 
 
 def test_disabling_a_server_is_a_consequence_of_its_failure() -> None:
-    """Both messages name the server's address, so another server's failure is not its cause."""
+    """Both messages name the server's address, so the failure of another server is not the cause."""
     disabled = "[warn] 7#7: *1 upstream server temporarily disabled while connecting to upstream, "
     lines = [line.replace("/a/1 ", "/a/0 ") for line in written(REFUSED, disabled)]
     assert found(lines).looks == ()
