@@ -36,7 +36,7 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def test_lines_are_counted_by_the_words_in_a_messages_row() -> None:
-    """Messages are counted even if they contain a client's line breaks, or if nginx printed them before it opened its log."""
+    """Even messages with a client's line breaks are counted, and those that nginx printed before it opened its log."""
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
