@@ -105,7 +105,7 @@ RESTARTED: Final = readings(
 )
 
 CASES: Final[Rows] = {
-    # Retransmissions and reported gaps show loss; a host's counters do so only if it serves nothing else.
+    # Retransmissions and reported gaps show loss; a host's counters do so only if it has no other service.
     path_loss.assess: [
         *ALIKE,
         # ss shows how often each connection retransmitted, but not when: this alone does not prove loss.
@@ -148,8 +148,8 @@ CASES: Final[Rows] = {
             )
             for server, synacks, verdict in ((9, 3, NOT_SEEN), (9, 2, FOUND), (10, 3, FOUND))
         ),
-        # Segments that arrive twice were not lost before the capture. The end next to the capture answers in
-        # at most a fifth of the other end's time.
+        # Segments that arrive twice were not lost before the capture. An end is next to the capture if it answers
+        # in at most a fifth of the other end's time.
         *(
             row(
                 f"resent after {behind_s} s",
@@ -273,7 +273,7 @@ CASES: Final[Rows] = {
         row("nine packets dropped", NOT_SEEN, softnet(0, 9)),
         row("long ago", NOT_SEEN, softnet(500), softnet(500)),
         row("backwards", NOT_SEEN, softnet(905), softnet(900)),
-        # In two files, counts that differ by a factor of ten or more may be from different hosts.
+        # If most counts in the second file are at least ten times as high, it may be from another host.
         row("far apart in one file", FOUND, "for 1: This host itself dropped 190000 packets", FAR_APART),
         row("far apart in two files", NOT_SEEN, *((each,) for each in FAR_APART)),
         row(
@@ -284,7 +284,7 @@ CASES: Final[Rows] = {
         ),
         row("requests to a server with full queues", POSSIBLE, UNHEARD),
     ],
-    # Only the queue's counter or a listener above its backlog shows this cause; from outside, three causes look alike.
+    # Only the queue's counter or length shows this cause; in a capture, loss or a full SYN queue looks the same.
     accept_queue_overflow.assess: [
         *ALIKE,
         row("grown", FOUND, "for 1: 976 packets", grown(ListenOverflows=976, ListenDrops=976)),

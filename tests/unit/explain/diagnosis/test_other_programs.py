@@ -90,7 +90,7 @@ LATE_IN_CAPTURE = [
     ids=["all", "no-499-without-time", "no-data-after-fin", "cpu-unknown"],
 )
 def test_late_connects_and_one_more_sign_show_a_stall(changes: dict[str, Sequence[Any]]) -> None:
-    """A second sign is enough if the worker got its CPU; if that is unknown, all three signs are needed."""
+    """A second sign is enough if the worker did not wait for a CPU; if that is unknown, all three signs are needed."""
     diagnosis = diagnose(evidence(**{**STALLED, **changes}))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert headline(diagnosis) == "LIKELY: nginx's event loop stalls"
@@ -113,7 +113,7 @@ def test_late_connects_and_one_more_sign_show_a_stall(changes: dict[str, Sequenc
     ],
     ids=["no-late-connect", "late-in-capture", "starved", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
-def test_a_stall_is_only_possible_if_its_signs_may_have_another_reason(changes: dict[str, Sequence[Any]]) -> None:
+def test_a_stall_is_not_certain_if_its_signs_may_have_another_cause(changes: dict[str, Sequence[Any]]) -> None:
     """Clients that abort may explain two of the signs, a distant backend the third, and a lack of CPU all of them."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
@@ -204,7 +204,7 @@ def test_the_service_in_question_can_be_selected() -> None:
 
 
 def test_a_services_backends_are_kept_with_it() -> None:
-    """They are kept although their addresses differ, even if they refuse all connections."""
+    """Their addresses differ from the service's, and they may refuse all connections."""
     (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
     amid = seen(replace(legs.content, services=(*legs.content.services, *OTHERS)))
     for diagnosis in (diagnose(amid), diagnose(amid, FRONT), diagnose(amid, BACK)):
@@ -449,7 +449,7 @@ def test_failed_requests_do_not_hide_other_errors_of_a_load_tool() -> None:
 
 
 def test_a_log_with_unread_lines_neither_shows_that_all_is_well_nor_rules_causes_out() -> None:
-    """Lines in another format may be those of failed requests; fewer than one in a hundred explain no complaint."""
+    """Lines in another format may be failed requests; if they are fewer than one in a hundred, they do not matter."""
     read = diagnose(seen(log(unmatched_lines=2)))
     assert read.healthy
     ruled_out = {each.cause for each in read.assessments if each.verdict is CauseVerdict.RULED_OUT}

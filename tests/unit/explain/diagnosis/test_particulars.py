@@ -51,9 +51,9 @@ RESET = ("upstream_reset", "upstream_closed_early", "upstream_no_port", "upstrea
         # An HTTP port behind fastcgi_pass or grpc_pass needs proxy_pass.
         ("upstream_fastcgi_protocol", "fastcgi", "proxy_pass", "grpc_"),
         ("upstream_http2_not_http2", "grpc", "proxy_pass", "fastcgi_"),
-        # The grpc module lacks this directive.
+        # The grpc module has no grpc_busy_buffers_size.
         ("upstream_too_big_header", "grpc", "grpc_buffer_size", "_busy_buffers_size"),
-        # The row's proxy_ directives are renamed, and no sentence names another module's.
+        # The row's proxy_ directives are renamed, and no other module's directives are named.
         ("upstream_too_big_header", "uwsgi", "^Raise uwsgi_buffer_size", "proxy_|fastcgi_|grpc_"),
     ],
 )

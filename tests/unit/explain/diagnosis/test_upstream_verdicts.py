@@ -58,7 +58,7 @@ SLOW: Final = spread(0.2, 0.8)
 
 
 def slow_log(*workers: WorkerSummary, **values: Any) -> LogSummary:
-    """Return the log of a slow backend with these workers; connect times of 0.000 may be reused connections."""
+    """Return these workers' log with a slow backend; a connect time of 0.000 may mean a reused connection."""
     times = [(each.worker_pid, each.connect_time_s) for each in workers]
     new = tuple(connects(pid, spread(each.maximum, count=40)) for pid, each in times if each and each.maximum)
     made = {"path_times": paths(SLOW, SLOW, spread(0.01)), "server_connects": new, **values}
@@ -88,12 +88,12 @@ def closed_at(second: int) -> CaptureSummary:
 
 
 CASES: Final[Rows] = {
-    # A capture of the backend's leg shows that it is slow; a log shows it only if its workers are not late.
+    # A capture of the backend's leg shows that the backend is slow; a log does so only if no worker is late.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # If nginx's own time exceeds a fifth of the backend's, both may be causes.
-        row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
-        row("nginx holds a little", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
+        row("nginx holds requests as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
+        row("nginx holds requests briefly", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
         row("one answer in fifty is late", NOT_SEEN, legs(backend_s=spread(0.01, 0.6, slow_share=0.02))),
         row("19 captured requests", NOT_SEEN, legs(backend_s=SLOW, matched=19)),
         row("distant backend", POSSIBLE, legs(back={"handshake_s": spread(0.06)}, backend_s=SLOW)),
@@ -200,7 +200,7 @@ CASES: Final[Rows] = {
         ),
         row("1 of 5000", RARE, "for 1: 1 of 5000 connections to ", service(refused=1, flows=5000)),
         # Scanners try other ports on every machine.
-        row("a scanned port beside a service", RARE, capture(service(flows=10), SCANNED)),
+        row("a scanned port and a service", RARE, capture(service(flows=10), SCANNED)),
         row("a port alone", FOUND, SCANNED),
         # The lower confidence limit of the share (Clopper-Pearson) decides.
         row("20 of 1000", FOUND, service(BACK, flows=1000, refused=20)),
@@ -224,7 +224,7 @@ CASES: Final[Rows] = {
             log(status_counts={502: 3}, connect_time_s=None, bad_gateway_s=spread(0.001)),
         ),
         row(
-            "502s of which some have another reason",
+            "the error log explains some 502s",
             POSSIBLE,
             "for 1: 3 of 200 requests were answered 502 without another reason in the error log, within 1 ms (p90)",
             error_log_with(Event.UNANSWERED, 20),
@@ -232,7 +232,7 @@ CASES: Final[Rows] = {
         ),
         row("502 after 200 ms", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
         row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
-        # If a backend accepts and then closes, connects do not fail; without a live upstream, nginx makes none.
+        # If a backend accepts and then closes, connects do not fail; without a live upstream, nginx does not connect.
         row(
             "502 and as many failed attempts",
             FOUND,
@@ -295,7 +295,7 @@ CASES: Final[Rows] = {
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),
         row("nothing", NOT_SEEN),
     ],
-    # A backend that closes as many new connections has another problem; the error log does not show which were new.
+    # A backend that closes new and reused connections alike has another problem; the error log does not distinguish them.
     kept_connection_closed: [
         row("keepalive connections", FOUND, legs(back=closed_in_request(20))),
         row("three of 1000", RARE, legs(back={**closed_in_request(3), "requests": 1000})),

@@ -66,7 +66,7 @@ UNREAD: Final = established(recv_queue=517)
 LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
 
 CASES: Final[Rows] = {
-    # Held requests and responses show a stall, unless nginx lacks a CPU; so do connects that are late only in its log.
+    # Held requests and responses show a stall, unless nginx lacks a CPU; so do connects that are late only by its log.
     event_loop_stall.assess: [
         row(
             "a request is held",
@@ -154,7 +154,7 @@ CASES: Final[Rows] = {
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
-        # Workers that were each stalled too rarely may show a stall together.
+        # Two workers with too few stalls each may have enough stalls together.
         row(
             "three of four, by two workers",
             FOUND,
@@ -296,7 +296,7 @@ CASES: Final[Rows] = {
         ),
         row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
         row("fast answers", NOT_SEEN, service(BACK)),
-        # Holding 20 % of the requests for 70 ms matters less if all of them wait 200 ms for the backend.
+        # Holding 20 % of the requests for 70 ms matters less if all requests wait 200 ms for the backend.
         row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
         row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
     ],
@@ -343,7 +343,7 @@ CASES: Final[Rows] = {
         row("in the error log", POSSIBLE, error_log_with(Event.CLIENT_LEFT, 3)),
         row("in the error log, twice", NOT_SEEN, error_log_with(Event.CLIENT_LEFT, 2)),
     ],
-    # Windows that clients keep closed show slow readers; memory and long queues may have other reasons.
+    # Windows that clients keep closed show slow readers; memory and long queues may have other causes.
     slow_reader_buffering.assess: [
         row(
             "closed windows",
@@ -443,7 +443,7 @@ def test_another_finding_is_a_reason_against_impatient_clients() -> None:
     ids=["6200 segments", "60 segments", "a capture with gaps", "loss in the capture"],
 )
 def test_loss_by_counters_does_not_matter_if_a_capture_shows_none(front: dict[str, Any], verdict: CauseVerdict) -> None:
-    """The host's counters include other programs; a capture shows the clients that left."""
+    """The host's counters include other programs' connections; the capture shows those of the clients that left."""
     left = legs(front={"client_left_before_response": 40, **front})
     given = seen(log(**LEFT), left, grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50))
     assert client_gone.assess(given, [path_loss.assess(given)]).verdict is verdict
