@@ -65,7 +65,7 @@ def test_part_of_a_file_is_recognised_too(text: str, kind: Kind) -> None:
     "agent", ["ApacheBench/2.3", "This is ApacheBench, Version", "Running 1s test @ x", "http { server {", "Tcp: A B"]
 )
 def test_an_access_log_is_not_mistaken_for_another_kind_because_of_its_user_agent(agent: str) -> None:
-    """A client chooses the user agent, but not the start of a line. The log formats recognise access logs later."""
+    """A client chooses the user agent, but not a line's start. Access logs are recognised later, by their formats."""
     assert kind_of(ACCESS_LOG_LINE.replace("{agent}", agent)) is None
 
 

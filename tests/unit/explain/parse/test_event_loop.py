@@ -139,7 +139,7 @@ def test_every_sufficient_reason_for_a_long_iteration_is_returned(
 
 
 def test_the_time_of_long_iterations_is_described_by_call() -> None:
-    """The largest part comes first; if calls were timed in some iterations, the others do not count."""
+    """The largest part comes first; if calls were timed in some iterations, the other iterations do not count."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.spent(busy.long) == (
         "60 % in readv 8 MiB each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on "

@@ -140,7 +140,7 @@ def test_a_summary_shows_the_stall_in_the_article() -> None:
 def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
     """The size that at least half of a URI's responses have counts as complete; query strings are ignored.
 
-    A size that occurs again may be that of a compressed body, and a page without a usual size may be generated. If
+    A smaller size that occurs twice may be that of a compressed body; a page with many sizes may be generated. If
     most responses were cut short, as in the article, none looks short.
     """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
@@ -325,7 +325,7 @@ def test_an_outage_of_one_client_is_marked_if_there_are_others(failing: str, oth
 
 
 def test_each_kind_of_failure_has_its_outage() -> None:
-    """Monitors may leave early, and an upstream's time counts up to its response's header."""
+    """A health check that gives up is not an abandonment; an upstream's time ends with the response's header."""
     kinds = {"outage": (504, 0.2), "abandonment": (499, 0.2), "slowness": (200, 1.0)}
     for kind, (status, header_s) in kinds.items():
         record = LogRecord(

@@ -260,7 +260,7 @@ def test_requests_are_read_as_fluent_bit_parses_them() -> None:
 
 
 def test_whole_numbers_in_json_are_left_out_since_they_may_not_be_seconds() -> None:
-    """Nginx writes three decimals; a log shipper may convert them to milliseconds. Only 0 is read."""
+    """Nginx writes three decimals; a log shipper may convert to milliseconds. Of whole numbers, only 0 is read."""
     times = '"request_time": 35, "upstream_response_time": "35, 0.004", "upstream_header_time": 0, "uct": 4e-3'
     record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {times}}}')
     assert record.request_time_s is None
@@ -330,7 +330,7 @@ def test_a_quote_within_a_value_may_be_escaped() -> None:
 
 
 def test_halves_of_surrogate_pairs_stay_escaped() -> None:
-    """JSON allows them, but no encoding does."""
+    """JSON allows them, but UTF-8 does not."""
     record = JsonLines().parse(r'{"status": 200, "request": "GET /\ud800"}')
     assert record.request == r"GET /\ud800"
     other = TextFormat('"$request"', name="any", escape="json").parse(r'"GET /\ud800\u0022"')

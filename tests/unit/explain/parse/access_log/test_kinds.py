@@ -49,5 +49,5 @@ def test_a_request_with_a_broken_request_line_may_have_a_body() -> None:
 def test_requests_that_nginx_did_not_get_completely_are_recognised(
     request_line: str, status: int, values: dict[str, Any], *, expected: bool
 ) -> None:
-    """For its own 408, and for a 400 after the client's close, nginx sends nothing; upstreams may answer with both."""
+    """For its own 408, and for a 400 after the client's close, nginx sends nothing; upstreams may send either."""
     assert is_incomplete(LogRecord(request=request_line, status=status, **values)) is expected

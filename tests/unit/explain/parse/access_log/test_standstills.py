@@ -31,9 +31,9 @@ def request(
 
 
 def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
-    """Yield the requests of these seconds, in each of which worker 12 stops from 100 to 400 ms.
+    """Yield the requests of these seconds, in each of which worker 12 is stalled from 100 ms to 400 ms.
 
-    The stop delays a connection, two more requests are read at its end, and worker 11 connects three times during it.
+    The stall delays a connection, two more requests are read at its end, and worker 11 connects three times during it.
 
     ``changes``: fields of the delayed request ("late"), of the two after it ("beside") and of worker 11's ("other").
     """
@@ -51,7 +51,7 @@ def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
 
 
 def found(records: Iterable[LogRecord]) -> dict[int, tuple[int, int]]:
-    """Return the number of moments for each worker: those after a stop, and all."""
+    """Return the number of moments for each worker: those after a stall, and all."""
     counts = StandstillCounts()
     for record in records:
         counts.add(record)

@@ -162,7 +162,7 @@ def test_padding_of_a_short_frame_is_not_payload() -> None:
 
 @pytest.mark.parametrize("link", [ETHERNET, ETHERNET / Dot1Q()])
 def test_a_length_of_zero_means_the_packets_length(link: Any) -> None:
-    """The kernel passes packets like this if the network card splits them into segments."""
+    """A capture contains such packets if the network card splits them into segments later."""
     payload = b"x" * 100_000
     super_packet = link / IP(src="10.0.0.1", dst="10.0.0.2", len=0) / TCP(**PORTS) / payload
     super_packet_6 = link / IPv6(src="fd00::a", dst="fd00::b", plen=0) / TCP(**PORTS) / payload
@@ -269,7 +269,7 @@ def test_a_packet_truncated_inside_its_headers_is_not_malformed(cut_to: int, wha
 
 
 def test_a_header_is_read_if_it_extends_to_the_window() -> None:
-    """The other fields (checksum, urgent pointer and options) are not needed."""
+    """The fields after the window (checksum, urgent pointer and options) are not needed."""
     assert read((0, 1, FRAME[:50], len(FRAME))).segments == 1
     [segment] = SegmentReader([(0, 1, FRAME[:56], len(FRAME))])
     assert segment[7:] == (5, b"")

@@ -75,7 +75,7 @@ LOST = (server(DATA, captured=False), server(DATA))
     ("steps", "of_client", "of_server"),
     [
         pytest.param((server(DATA), server(DATA), server(DATA, seq=500_001, after_s=0.2)), {}, RESENT, id="lost later"),
-        # Captured after the loss: the bytes appear once, but too late for reordering.
+        # Lost before the capture: the bytes appear once, but too late for reordering.
         pytest.param(
             (*LOST, server(DATA, seq=500_001, after_s=0.0125)), {}, {"retransmitted_segments": 1}, id="lost before"
         ),
@@ -284,7 +284,7 @@ def test_without_the_servers_direction_clients_are_not_reported_to_leave_early()
 
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1)])
 def test_a_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
-    """A capture from several queues may have swapped neighbours."""
+    """A capture from several queues may contain neighbouring packets in the wrong order."""
     talk = opened()
     flow = only([talk.segments[at] for at in order])
     assert (flow.handshake, flow.client.port, flow.from_server.packets) == ("complete", 40000, 1)

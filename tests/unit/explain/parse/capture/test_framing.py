@@ -48,7 +48,7 @@ ENDLESS = record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BY
 @pytest.mark.parametrize(
     ("content", "packets", "snapped", "truncated"),
     [
-        # The bits above a link type describe the frame check sequence, and do not belong to it.
+        # The bits above a link type describe the frame check sequence, and do not belong to the type.
         (pcap(THREE, linktype=0x5400_0071), [(time_ns, 0x71, *rest) for time_ns, _, *rest in THREE], 0, None),
         (pcap([packet(0), CUT]), [packet(0), CUT], 1, None),
         # A packet was at least as long on the wire as it is in the capture.

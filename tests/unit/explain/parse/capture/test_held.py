@@ -72,7 +72,7 @@ def test_equal_simultaneous_requests_have_the_right_mean() -> None:
 
 
 def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
-    """The backend answers the second request first: if that answer went to the first, one would have no match."""
+    """The backend answers the second request first; if the first took that answer, a request would have no match."""
     first = [*exchange(front(0), 1.0, 1.8), *exchange(back(0), 1.1, 1.6)]
     second = [*exchange(front(1), 1.2, 2.0), *exchange(back(1), 1.3, 1.5)]
     found = held([*first, *second])
@@ -117,7 +117,7 @@ def test_a_capture_of_one_leg_shows_no_held_time() -> None:
 
 
 def test_the_number_of_waiting_requests_is_limited() -> None:
-    """The last three of nine requests may wait: six are forgotten, and one has its match."""
+    """Of nine requests, only the last three may wait, and one of them is matched; the first six are forgotten."""
     segments = proxied()
     for number in range(1, 9):
         leg = back(number, now_s=1.01 + number / 1000)

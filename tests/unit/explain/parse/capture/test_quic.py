@@ -63,7 +63,7 @@ def test_unanswered_initials_count_if_the_client_waited() -> None:
     ids=["another connection id", "handshake", "short header"],
 )
 def test_a_capture_of_only_the_clients_direction_shows_which_clients_got_an_answer(later: bytes) -> None:
-    """Only a client that has heard from the server knows its connection ID, or has keys."""
+    """Without an answer, a client has neither the server's connection ID nor the keys for such packets."""
     talk = QuicTalk()
     talk.begins(*PTOS)
     talk.sends(later)
@@ -210,7 +210,7 @@ def service_of(*packets: object) -> QuicService:
 
 @pytest.mark.parametrize("version", INNER)
 def test_icmp_shows_which_connections_are_unreachable(version: int) -> None:
-    """The quoted packet may end after the UDP header (RFC 792). A client that receives ICMP may not try again."""
+    """The quoted packet may end after the UDP header (RFC 792). An ICMP error may make the client give up at once."""
     sent = INNER[version] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
     about = bytes(sent)[: len(INNER[version]) + 8]
     refused = service_of(sent, UNREACHABLE[version] / about)

@@ -40,7 +40,7 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         0,
         {"cwnd": 10},
     ),
-    # Newer releases of ss print unknown fields; malformed fields are ignored.
+    # Newer releases of ss may print other fields; these and malformed fields are ignored.
     "unknown fields": (
         f"{ESTAB} 10.0.0.2:5 cubic novel:(a,b) rtt:x/y busy:ms skmem:(rb,zz7) cwnd:10",
         0,
@@ -158,7 +158,7 @@ def test_ss_in_a_loop_gives_one_table_per_call(text: str) -> None:
 
 
 def test_two_calls_for_different_sockets_are_one_table() -> None:
-    """Listeners and connections at one moment belong together; samples keep the numbers of their lines."""
+    """Listeners and connections at one moment belong together; unread lines keep their line numbers."""
     both = f"{HEADER}{LISTENS.format(0)}{HEADER}{ESTAB} 10.0.0.2:50112\n"
     (table,) = readings(both)
     assert (len(table.listeners), table.states) == (1, {"LISTEN": 1, "ESTAB": 1})
