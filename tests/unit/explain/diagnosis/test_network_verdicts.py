@@ -164,7 +164,7 @@ CASES: Final[Rows] = {
         ),
         row("one direction of handshakes", POSSIBLE, service(**repeated_syns(), synack_to_ack_s=None)),
         row("the other direction", POSSIBLE, service(**repeated_syns(), syn_to_synack_s=None)),
-        # If half of the retransmissions arrive faster than any timer allows, the capture has packets twice.
+        # If half of the retransmissions arrive faster than any timer allows, the capture contains packets twice.
         *(
             row(f"{copies} copies", verdict, service(**resent(suspected_copies=copies)))
             for copies, verdict in ((5, NOT_SEEN), (4, FOUND))

@@ -295,7 +295,7 @@ CASES: Final[Rows] = {
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),
         row("nothing", NOT_SEEN),
     ],
-    # A backend that closes new and reused connections alike has another problem; the error log does not distinguish them.
+    # A backend that closes new and reused connections alike has another problem; error logs do not distinguish them.
     kept_connection_closed: [
         row("keepalive connections", FOUND, legs(back=closed_in_request(20))),
         row("three of 1000", RARE, legs(back={**closed_in_request(3), "requests": 1000})),
