@@ -64,7 +64,6 @@ def test_a_log_is_summarised() -> None:
     ],
 )
 def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], named: str) -> None:
-    """An upstream may be a socket, an address or a name."""
     upstream_parts = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
     words = f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream"
     log = parse([f"{words}{each}" for each in upstream_parts])
@@ -72,7 +71,6 @@ def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], n
 
 
 def test_lines_between_messages_are_not_messages() -> None:
-    """Requests, PHP's output and messages with an impossible date are not counted."""
     collector = Collector()
     added = [collector.add(line) for line in CONTAINER.split("\n")[:-1]]
     assert added == [True, False] * len(WORDS)
@@ -95,7 +93,6 @@ def test_the_number_of_upstream_names_is_limited() -> None:
 
 
 def test_the_memory_for_a_long_log_is_limited() -> None:
-    """Each line in the long log has its own client, path and URI."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
     )

@@ -49,7 +49,7 @@ def test_broken_recordings_are_rejected(change: Callable[[str], str], expected: 
 
 
 def test_an_unfinished_iteration_counts_once_with_its_latest_duration() -> None:
-    """It is in each second until its end. Older recordings lack such entries."""
+    """Each second until its end contains the iteration. Older recordings do not contain unfinished iterations."""
     away = replace(IDLE, iterations=0, histogram={}, unfinished=replace(STALL, took_s=1.5, ended=False))
     later = replace(away, at_s=2.0, unfinished=replace(STALL, took_s=2.5, ended=False))
     text = "\n".join([HEADER, *map(event_loop.to_line, (away, later)), ""])

@@ -74,7 +74,7 @@ def test_the_count_in_a_kubernetes_event_is_read() -> None:
 
 @pytest.mark.parametrize("row", [row for row in messages().values() if not row.levels], ids=lambda row: row.id)
 def test_each_wording_of_a_row_without_levels_is_found(row: Message) -> None:
-    """The quick check for fragments of words does not exclude any of them."""
+    """The quick check for fragments of words, which comes first, does not exclude any wording."""
     for words in row.words:
         text = PLACE.sub(lambda place: "a" if place[1] == "driver" else "7", words.text)
         found = message_of(f"{text}." if text.endswith(" ") else text)

@@ -37,7 +37,7 @@ def test_a_programs_prefix_is_removed(program: str) -> None:
     ],
 )
 def test_other_lines_are_unchanged(line: str) -> None:
-    """They include requests in which a client sent the text of a message."""
+    """Among them are requests in which a client sent the text of a message."""
     assert unwrapped(line) == line
     assert nginx_line(line) == line
 

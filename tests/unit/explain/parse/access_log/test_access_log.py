@@ -352,7 +352,6 @@ def test_a_long_logs_last_outage_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
 def test_percentiles_of_a_sample_are_approximate_and_other_figures_exact(count: int) -> None:
-    """Percentiles are off by at most 0.2 % of the range; number, minimum, maximum and mean are exact."""
     sample = Sample(most=1_000)
     assert sample.distribution() is None
     for value in range(count):

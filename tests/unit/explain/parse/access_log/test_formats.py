@@ -319,7 +319,6 @@ def test_a_time_may_have_its_unit_in_its_name_or_value(
     ids=lambda value: value[:40],
 )
 def test_a_line_with_names_that_is_not_a_request_is_rejected(line: str, message: str) -> None:
-    """JSON that would exhaust a parser is rejected, too."""
     with pytest.raises(MalformedEvidenceError, match=message):
         by_names(line)
 

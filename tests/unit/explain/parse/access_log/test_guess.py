@@ -69,7 +69,6 @@ def test_formats_of_known_products_are_recognised(line: str, name: str) -> None:
 
 
 def test_a_log_in_no_known_format_is_reported_with_the_nearest_format() -> None:
-    """The message quotes the first line that does not match, and names the place in it."""
     lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
     with pytest.raises(MalformedEvidenceError) as caught:
         guess(*lines)

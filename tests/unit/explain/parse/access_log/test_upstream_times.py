@@ -37,7 +37,7 @@ def test_servers_without_an_address_count_as_one() -> None:
 
 
 def test_the_backends_own_time_is_reported_by_path() -> None:
-    """It is the time to the last server's response header without the connect time; ids in paths are ignored."""
+    """This is the last server's time to the response header without its connect time; ids in paths are ignored."""
     times = added(record("GET /items/17?x=1 HTTP/1.1"), record("GET /items/18 HTTP/1.1"), record("GET /help HTTP/1.1"))
     assert [(each.server, each.path, each.own_time_s.count) for each in times.paths()] == [
         ("x:1", "/items/*", 2),

@@ -177,7 +177,7 @@ def test_a_replaced_prefix_of_the_path_is_found(asked: str, sent: str) -> None:
 
 
 def test_the_rule_that_explains_most_requests_is_used() -> None:
-    """Neighbours' requests with equal ends seem to turn /api/a into /v1/b."""
+    """The requests overlap and end alike, so they also suggest that nginx replaces /api/a with /v1/b."""
     segments = []
     for number in range(4 * ENOUGH):
         name = ("a", "b")[number % 2]

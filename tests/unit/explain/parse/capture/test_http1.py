@@ -140,7 +140,7 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((server(flags=RST),), {"hung up"}),
         ((WHOLE, client(get()), SERVER_GOES), {"answered", "hung up", "reused"}),
         ((WHOLE, client(get()), server(flags=RST)), {"answered", "hung up", "reused"}),
-        # The client's request and the FIN crossed.
+        # The client's request and the server's FIN crossed.
         ((WHOLE, SERVER_GOES, client(get()), CLIENT_GOES), {"answered", "hung up", "reused"}),
         # A server that had the request for a second did not close an idle connection.
         ((WHOLE, client(get()), server(flags=FIN | ACK, after_s=1.0)), {"answered", "hung up"}),

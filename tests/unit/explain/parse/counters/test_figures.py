@@ -21,7 +21,7 @@ def test_the_most_important_figures_come_first() -> None:
 
 
 def test_zeros_are_shown_only_for_drops_and_retransmissions() -> None:
-    """Without any important counter, one figure says so, since an empty table would look like a fault."""
+    """Without any important counter, one figure reports this, since an empty table would look like a fault."""
     zeros = figures(a_snapshot(ListenOverflows=0, ListenDrops=0, Tcp_RetransSegs=0, PruneCalled=0))
     assert [figure.key for figure in zeros] == ["TcpExt.ListenOverflows", "TcpExt.ListenDrops", "Tcp.RetransSegs"]
     (shown,) = figures(a_snapshot(Ip_InReceives=1))

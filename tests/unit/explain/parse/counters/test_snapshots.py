@@ -127,7 +127,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
             | {"cpu1.processed": 0x219F7279, "cpu1.dropped": 0x212, "cpu1.squeezed": 0x25}
         ],
     ),
-    "a CPU that is offline shifts no other": (
+    "a CPU that is offline does not shift the others": (
         softnet.snapshots,
         CPU.format(0) + CPU.format(3),
         [{"number": 6, "cpu0.processed": 1, "cpu3.processed": 1}],

@@ -44,7 +44,7 @@ def test_status_may_lack_lines() -> None:
 
 
 def test_schedstat_is_read_in_seconds() -> None:
-    """The kernel counts nanoseconds; waiting is a share of the running and waiting time, if there is any."""
+    """The kernel counts nanoseconds; the share of waiting refers to running plus waiting time, if there is any."""
     (time,) = schedstat.snapshots(SCHEDSTAT)
     assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
     shown = {figure.name: figure.value for figure in schedstat.figures(time)}
