@@ -63,7 +63,7 @@ class Proc:
             (self.folder / f"{pid}" / name).write_text(text, encoding="ascii")
 
     def list_sockets(self, name: str, sockets: Sequence[tuple[int, int]]) -> None:
-        """Write a table of sockets by state and local port: net/tcp, or net/tcp6 with its longer addresses."""
+        """Write net/tcp or net/tcp6; each socket is given as its state and its local port."""
         address = "0100007F" if name == "tcp" else "00000000000000000000000001000000"
         lines = [
             f"{row:4d}: {address}:{port:04X} {address}:9C40 {state:02X} 00000000:00000000 03:00001764 00000000     0"
@@ -74,7 +74,7 @@ class Proc:
         (self.folder / "net" / name).write_text("\n".join([head, *lines, ""]), encoding="ascii")
 
     def count_ended(self, number: int) -> None:
-        """Write how many connections are in TIME-WAIT, as a kernel with IPv4 does."""
+        """Write net/sockstat with this many connections in TIME-WAIT."""
         text = f"sockets: used 290\nTCP: inuse 5 orphan 0 tw {number} alloc 9 mem 3\nUDP: inuse 1 mem 0\n"
         (self.folder / "net" / "sockstat").write_text(text, encoding="ascii")
 
@@ -111,7 +111,6 @@ class FakeDiag:
 
     @contextmanager
     def open(self) -> Iterator["FakeDiag"]:
-        """Open nothing, since no real socket is used."""
         yield self
         self._bound = False
 

@@ -126,7 +126,7 @@ class FakeLab:
         return (one in self.away) != (other in self.away)
 
     def asked(self) -> dict[str, list[str]]:
-        """Return each program's calls since the last time, except "greet"; programs without calls are left out."""
+        """Return and forget each program's calls, except "greet"; programs without calls are left out."""
         found = {
             name: [asked.function for asked in program.asked if asked.function != "greet"]
             for name, program in self.programs.items()

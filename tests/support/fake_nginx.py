@@ -17,8 +17,8 @@ BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
 """A limit for steps that take milliseconds: only a test that hangs reaches it, even on a busy machine."""
-MORE_THAN_BUFFERED: Final = 32 << 20
-"""More than the kernel buffers for a few unread connections: tcp_rmem's default plus tcp_wmem's maximum (tcp(7))."""
+
+"""More than the kernel buffers for a few unread connections (each: tcp_rmem's default, tcp_wmem's maximum)."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 
@@ -32,7 +32,7 @@ class Behaviour:
     """A worker's delay before each response, by process id."""
     statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # statuses by path, if not 200
     small_bytes: int = 100_000  # announced length of /small.bin
-    small_sent_bytes: int | None = None  # closed after this many bytes of it; None: sent whole
+    small_sent_bytes: int | None = None  # sent bytes of /small.bin, then the end of the connection; None: all
     bulk_bytes: int | None = None  # /bulk.bin ends after this many bytes; None: it never ends
     silent_paths: tuple[str, ...] = ()  # paths that are never answered
     hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
@@ -40,7 +40,7 @@ class Behaviour:
     deaf: bool = False
     """Until :meth:`FakeNginx.listen`, the stand-in accepts nothing, and the kernel drops all but one or two SYNs."""
     answers_after: threading.Event | None = None  # no response is sent before this is set; None: each is sent at once
-    broken: int = 0  # at first, this many connections are closed without a response
+    broken: int = 0  # the first connections, this many, are closed without a response
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class FakeNginx:
             assert is_so, len(self._connections)
 
     def workers_asked_for(self, path: str) -> list[int]:
-        """Return the workers that got requests for a path, one entry per request, in ascending order."""
+        """Return the process id of the worker for each request for a path, in ascending order."""
         return sorted(request.worker_pid for request in self.requests if request.path == path)
 
     def _start(self, target: Callable[..., None], *arguments: object) -> None:
@@ -128,7 +128,7 @@ class FakeNginx:
     def _serve(self, connection: socket.socket, pid: int) -> None:
         with connection, suppress(OSError):
             self._answer_all(connection, pid)
-            # A forked load holds a copy of this socket: closing only this one would not send anything to the client.
+            # A forked load inherits a copy of this socket, so closing only this one would not end the connection.
             connection.shutdown(socket.SHUT_RDWR)
         with self._changed:
             self._connections.discard(connection)
@@ -186,7 +186,7 @@ def _head(status: int, pid: int, *, length: int) -> bytes:
 
 @contextmanager
 def placed(server: FakeNginx, *per_worker: int) -> Iterator[dict[int, list[socket.socket]]]:
-    """Yield connections to each of a server's workers, one for the probe and this many more; close them at the end."""
+    """Yield connections by worker: as many as given and one more for the probe; close them at the end."""
     wanted = tuple(count + 1 for count in per_worker)
     found = place("127.0.0.1", server.port, workers=len(wanted), per_worker=wanted, trial="t", timeout_s=HANG_S)
     try:

@@ -61,7 +61,7 @@ class FakeStage:
         self.sockets: list[SocketCounts] = [sockets()]
         self.cgroups: list[str] = [cgroup()]
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
-        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # of the client; each takes a second
+        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # the client's, by function; each takes 1 s
         self.failing: dict[str, LabError] = {}  # the error of a call, by its entry in did
         self.asked: list[Call] = []  # calls to the client
         self.patience = 1.0
@@ -177,7 +177,7 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
 
 
 def counters(**values: int) -> Counters:
-    """Return a reading; the counters that loads use are 100, and two underscores stand for the dot in a name."""
+    """Return a reading. A counter that loads use is 100 by default; two underscores stand for the dot in its name."""
     names = (
         "Tcp.ActiveOpens",
         "Tcp.PassiveOpens",

@@ -85,7 +85,7 @@ def configuration(seed: int, version: Sequence[int]) -> str:
 
 
 def _some(chance: random.Random, lines: Sequence[str]) -> list[str]:
-    """Return some of the lines in any order; a directive that may appear only once appears at most once."""
+    """Return at most seven of the lines in any order; a directive in _ALONE appears at most once."""
     taken: dict[str, str] = {}
     for line in chance.sample(lines, chance.randrange(min(8, len(lines) + 1))):
         name = line.split()[0]

@@ -68,7 +68,7 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
 
 
 def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, float], version: Sequence[int]) -> str:
-    """Draw a listen; ``shares`` decide how often it has options and how often protocols."""
+    """Draw a listen; ``shares``: how often it has options, and how often it has protocols."""
     option_share, protocol_share = shares
     is_wrong = rng.random() < 0.04
     if rng.random() < 0.003:
@@ -90,6 +90,6 @@ def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, fl
         parameters.append(rng.choice(_WRONG_PARAMETERS))
     rng.shuffle(parameters)
     if tuple(version) == as_numbers(MAINLINE):
-        # The lab's build lacks QUIC.
+        # The lab's build of mainline lacks QUIC.
         parameters = [parameter for parameter in parameters if "quic" not in parameter]
     return " ".join([address, *parameters])

@@ -1,4 +1,4 @@
-"""Random servers from a seed, with locations of every kind, and requests with similar names.
+"""Random servers from a seed, with locations of every kind, and requests for similar paths.
 
 The header X-Location of a response identifies the block that it came from.
 """
@@ -17,7 +17,7 @@ REGEXES: Final = (
     "^/a(?!b)", "^/(?:api|im)(/|$)", "a++b", "[^/]+/$", "^/$", r"^/(.+)\.php(/.*)?$", r"\b(v1|im)\b", "(?i)^/API",
     "^/a b", r"/(?P<n>[a-z]{2,3})/", r"^/\S+$", r"\.(?:jpe?g|png)\z", ".", "q|c",
 )  # fmt: skip
-# Python reads each of these differently from PCRE, or not at all.
+# Python's ``re`` rejects these patterns or reads them differently from PCRE.
 FOREIGN: Final = (r"^/a\Kb", r"(?|^/im|^/v1)$", r"^/\Qa\E/", "[[:upper:]]/")
 CODES: Final = (403, 404, 410, 418, 500, 503)
 MODIFIERS: Final = ("", "", "", "^~ ", "= ", "= ", "~ ", "~* ")
@@ -134,7 +134,7 @@ class _Server:
             yield from self._content(name if not modifier.startswith("~") else "")
             may_nest = modifier != "= " and depth < 2
             if may_nest and rng.random() < 0.3:
-                # The inner name must begin with the outer one, even if the outer one is a regular expression.
+                # A nested prefix must begin with the outer name, even if that is a regular expression.
                 inner = name if not modifier.startswith("~") or name == "/im" else None
                 yield from self._locations(inner, rng.randint(1, 3), depth=depth + 1) if inner is not None else ()
             yield "}"
@@ -185,7 +185,7 @@ class _Server:
                 yield "recursive_error_pages on;"
 
     def targets(self, count: int) -> Iterator[str]:
-        """Yield request targets: most are names of its locations, with or without small changes."""
+        """Yield request targets: most are names of the server's locations, with or without small changes."""
         rng = self._rng
         for _ in range(count):
             name = rng.choice(self._names) if rng.random() < 0.85 else ""

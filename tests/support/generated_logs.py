@@ -53,7 +53,7 @@ class _Upstream:
     address: str
     round_trip_s: float
     outages: _Pauses
-    # The worker processes; each handles its own connections.
+    # The upstream's worker processes.
     processes: Sequence[_Pauses]
 
 
@@ -110,7 +110,7 @@ class _Log:
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
         self._workers = []
-        # A stall must delay enough new connections, so not too many may be reused.
+        # A stall must delay enough new upstream connections, so not too many requests may reuse one.
         most_reused = 0.6 if truth.stall_s else 1.0
         for number in range(random.randint(max(2, truth.stalled), 4)):
             stalls = _Pauses.made(random, self._until_s, truth.stall_s or 1.0, stall_share, in_a_row=truth.in_a_row)

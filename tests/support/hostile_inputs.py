@@ -89,7 +89,7 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
 
 
 def _wrong_words(text: str, *, is_github: bool = False) -> Iterator[str]:
-    """Yield a problem for each line of an output with unprintable characters or a command for GitHub."""
+    """Yield problems of an output: lines that have unprintable characters or are commands for GitHub."""
     for line in text.removesuffix("\n").split("\n"):
         bare = line.removesuffix("\r").replace("\t", "")
         if not bare.isprintable():
@@ -209,7 +209,7 @@ def _run(words: Sequence[str], place: Path, row: Mapping[str, Any]) -> None:
             os.dup2(os.open(row["output"], os.O_WRONLY), 1)
         for name in row.get("closed", ()):
             os.close(getattr(sys, name).fileno())
-            # Python starts like this if a stream is closed.
+            # Python does the same at its start if a stream is closed.
             setattr(sys, name, None)
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_BYTES, _ADDRESSES_BYTES))

@@ -65,7 +65,7 @@ def prepare_catalogue(
 
 
 def cell(**changes: Any) -> Cell:
-    """Return a decided cell; by default, its claim is a stall that holds as expected."""
+    """Return a decided cell; by default, its claim is about a stall and holds as expected."""
     evidence = ("evidence/stall/access.log", "evidence/stall/samples.jsonl")
     stall: dict[str, Any] = {"claim": "A loaded worker stalls", "void_blocks": 1, "evidence": evidence}
     return replace(a_cell("loaded"), **{**stall, **changes})

@@ -56,7 +56,7 @@ class Answering:
 
 
 def joined(interface: type[T], program: object) -> T:
-    """Return the lab's view of a program, which supports only calls."""
+    """Return the lab's view of a program."""
     return remote(interface, Joined(interface, program))
 
 

@@ -13,7 +13,7 @@ from tuneproof.conf.sources import Dump
 from tuneproof.conf.tree import read_configuration
 from tuneproof.messages.patterns import in_glibc_words
 
-_PLAIN_BESIDE_HTTP2: Final = (1, 25, 1)
+_HTTP1_WITH_HTTP2_SINCE: Final = (1, 25, 1)
 """From this version on, a socket with "http2" but without TLS also accepts HTTP/1.1."""
 _WARNS_SINCE: Final = (1, 23, 4)
 PROXY: Final = "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"
@@ -27,7 +27,7 @@ class Seen:
 
     status: int  # exit status of the command that starts it
     refusal: str  # the first error that it printed
-    redefined: Sequence[int]  # the lines that redefine protocols, according to its warnings
+    redefined: Sequence[int]  # numbers of the lines that redefine protocols, according to its warnings
     bound: frozenset[str]  # the kernel's sockets, such as "tcp 0.0.0.0:80", on the set's ports and its unix socket
     answers: Sequence[Sequence[Any]]  # responses to ASKED at each port, in the order of the ports
 
@@ -93,7 +93,7 @@ def _kernel_name(address: Address) -> str:
 
 def _is_http2_alone(socket: sockets.Socket, version: tuple[int, ...]) -> bool:
     is_plain = "http2" in socket.protocols and "ssl" not in socket.protocols
-    return is_plain and version < _PLAIN_BESIDE_HTTP2
+    return is_plain and version < _HTTP1_WITH_HTTP2_SINCE
 
 
 def _answer(socket: sockets.Socket | None, host: str, *, is_proxied: bool) -> tuple[int, str | None]:

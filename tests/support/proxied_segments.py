@@ -19,10 +19,10 @@ def back(number: int = 0, *, now_s: float = 0.0) -> Conversation:
 
 
 def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:
-    """Return a request that nginx holds for 21 ms before it connects to the backend, and for 5 ms after the handshake.
+    """Return a request; nginx connects to the backend after 21 ms, and sends it the request 5 ms after the handshake.
 
-    With ``kept``, nginx sends it over an existing connection after 20 ms. The backend takes 0.3 s, and nginx sends the
-    response to the client after another 40 ms.
+    With ``kept``, nginx sends the request over an existing connection after 20 ms. The backend takes 0.3 s. nginx sends
+    the response to the client after another 40 ms.
     """
     inside, outside = front(number), back(number)
     inside.now_s = 1.0

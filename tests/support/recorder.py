@@ -27,7 +27,7 @@ def build(into: Path) -> Path:
 
 
 def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool = False) -> str:
-    """Run a Python program under the recorder and return its output; its children end with it.
+    """Run a Python program under the recorder and return its output; its children are killed when it ends.
 
     proc: an empty folder for a process table. traces: whether the tracer records the program, in place of the library.
     """
@@ -68,7 +68,7 @@ def _end_traced(folder: Path) -> None:
                 os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
-# A reader in a container finds the process's stat and its root folder below /proc/PID.
+# A reader opens /proc/PID/stat, and the recorder's files in /proc/PID/root/dev/shm.
 _PROLOGUE = """\
 import json, os, pathlib, select, socket, sys, tempfile, threading, time
 from netadmin import recorder

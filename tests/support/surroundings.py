@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.support.configurations import Case, whole
 
-# They need addresses to listen on, keys, names of other hosts, or files.
+# Each needs addresses to listen on, keys, names of other hosts, or files.
 SURROUNDINGS: Final[Mapping[str, Case]] = {
     "single-addresses-and-keys": whole(
         "access_log logs/access.log;\n"

@@ -8,6 +8,6 @@ _FOLDER: Final = CHECKOUT / "tests/tables"
 
 
 def table(name: str) -> list[list[str]]:
-    """Return the rows of a table; lines that begin with # and a blank are comments."""
+    """Return the rows of a table; lines that begin with ``# `` are comments."""
     lines = (_FOLDER / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines if not line.startswith("# ")]

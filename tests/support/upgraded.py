@@ -20,7 +20,7 @@ def of(found: Upgrade, effect: Effect) -> list[tuple[str, int, str]]:
 
 
 def patched(found: Upgrade, *, defaults: bool) -> str:
-    """Return the file adapted to the new version, or with the old defaults."""
+    """Return the file adapted to the new version or, with ``defaults``, with the old version's defaults."""
     chosen = [one for one in found.differences if (one.effect is Effect.DEFAULT) == defaults]
     texts = found.before.facts.configuration.texts
     return {**texts, **apply([edit for one in chosen for edit in one.edits], texts)}["nginx.conf"]
