@@ -47,7 +47,7 @@ def test_an_audit_reports_proxied_locations_and_problems(name: str, tmp_path: Pa
 def test_the_buffer_for_reading_a_temporary_file_is_counted(
     settings: str, version: str, held_bytes: int | None
 ) -> None:
-    """The buffer has the size of output_buffers; with sendfile(2) and no TLS, or without a file, there is none."""
+    """output_buffers sets the size; there is no buffer with sendfile(2) and no TLS, or without a temporary file."""
     text = f"events {{ }} http {{ server {{ {settings} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
     assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)
@@ -65,7 +65,7 @@ def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
 
 
 def test_the_price_of_smaller_buffers_without_temporary_files_is_named() -> None:
-    """Nothing else holds the rest of the response: nginx reads from the backend only as fast as the client reads."""
+    """Without the file, nginx reads from the backend only as fast as the client reads once the buffers are full."""
     text = "events { } http { server { location / { proxy_buffers 32 1m; %s proxy_pass http://b; } } }"
     for setting, price in (("", ""), ("proxy_max_temp_file_size 0;", "the backend waits for slow clients")):
         found = audit_source(Dump({"nginx.conf": text % setting}, is_complete=True), version="1.30")

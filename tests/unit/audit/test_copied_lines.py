@@ -90,7 +90,7 @@ def test_a_line_is_shown_from_the_version_that_its_row_names(line: Line, concern
         ("tcp_nodelay on;", ""),
     ],
 )
-def test_a_value_beyond_the_measured_one_is_compared_with_it(lines: str, reach: str) -> None:
+def test_a_value_other_than_the_measured_one_is_compared_with_it(lines: str, reach: str) -> None:
     # Only the finding about the last directive is checked: other rows may concern the directives before it.
     name = lines.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
     whys = [one.why for one in of(lines).advice if one.at.name == name]

@@ -46,7 +46,7 @@ def server(inside: str) -> str:
 
 
 def test_workers_that_allocate_more_on_newer_versions_are_one_finding() -> None:
-    """A connection takes 424 bytes before 1.19.10, 432 before 1.25.0 and 440 since."""
+    """A connection takes 424 bytes before 1.19.10, 440 from 1.25.0 on, and 432 between them."""
     text = "worker_processes auto; events { worker_connections 65535; } http { }"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True))
     (one,) = (one for one in found.advice if one.name == "accepting")
@@ -77,7 +77,7 @@ def test_each_rule_gives_advice_the_expected_state(
 def test_a_directive_that_a_missing_file_may_contain_is_not_added(
     outside: str, server: str, inside: str, address: str, *, is_patched: bool
 ) -> None:
-    """A missing file of the server or the location may contain it; a missing file of http{} does not matter."""
+    """A file that the server or the location includes may contain it; a file that http{} includes does not matter."""
     location = f"location / {{ proxy_pass http://{address}; proxy_set_header Connection close; {inside} }}"
     found = of(f"{outside} upstream u {{ server a:1; keepalive 8; }} server {{ {server} {location} }}", complete=False)
     (advised,) = (one for one in found.advice if one.name == "upstream_keepalive")
@@ -163,7 +163,7 @@ def test_the_most_important_findings_come_first() -> None:
 
 
 def test_the_text_contains_places_reasons_and_patches() -> None:
-    """Findings that need no action take one line, unless details are requested."""
+    """All findings that need no action share one line, unless details are requested."""
     block = UP.replace("a:1;", "10.0.0.1; keepalive_timeout 4s;")
     found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
     text = render(found, width=80)
@@ -207,8 +207,8 @@ def test_a_syntax_error_is_not_attributed_to_another_product(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "is_patched"), [('""', True), ("close", True), ("upgrade", False), ("$http_a", False)]
 )
-def test_no_patch_is_given_if_a_header_may_close_the_connections(value: str, *, is_patched: bool) -> None:
-    """HTTP/1.1 alone does not help if a header may close the connections."""
+def test_a_patch_is_given_only_if_the_connection_header_is_empty_or_close(value: str, *, is_patched: bool) -> None:
+    """The patch replaces "close". With other values, HTTP/1.1 alone does not help."""
     found = of(server(f"location / {{ {TO_U} proxy_set_header Connection {value}; }}"))
     [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
     assert bool(one.edits) == is_patched

@@ -63,7 +63,7 @@ TWO_SERVERS: Final = "ssl on;\nserver {\nlisten 443;\n}\nserver {\nlisten 80;\ns
 
 @pytest.mark.parametrize("around", ["http", "mail"])
 def test_ssl_on_at_an_outer_level_is_replaced_in_its_servers(around: str) -> None:
-    """Only servers in which TLS is on are changed; no change is proposed if a server's listens are unknown."""
+    """Only servers in which TLS is on get ``listen … ssl``; nothing changes if a server's listens are unknown."""
     for text, expected in (
         (TWO_SERVERS, "server {\nlisten 443 ssl;\n}\nserver {\nlisten 80;\n}"),
         (f"include a;\n{TWO_SERVERS}", "ssl on;\nserver {\nlisten 443;\n}"),
@@ -97,7 +97,7 @@ def test_a_refusal_by_only_the_old_version_is_not_reported_for_the_new_one() -> 
     ("http", "effect", "what"),
     [
         ("server { early_hints 1; }", Effect.REFUSED, "early_hints"),
-        # nginx Plus had these two before.
+        # These two were in nginx Plus first.
         ("resolver 10.0.0.2; upstream u { server a resolve; }", Effect.MAY_BE_REFUSED, "server resolve"),
         ("upstream u { server 10.0.0.1; sticky cookie a; }", Effect.MAY_BE_REFUSED, "sticky"),
     ],

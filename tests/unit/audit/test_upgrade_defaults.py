@@ -49,7 +49,7 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
     ],
 )
 def test_a_changed_default_is_reported_where_it_matters(http: str, what: str, line: int, since: str, kept: str) -> None:
-    """The report contains the line that keeps the old default; if the directive is set, nothing is reported."""
+    """If a line can keep the old default, the report contains it; with this line, nothing is reported."""
     found = changes(http)
     assert (what, line, since) in of(found, Effect.DEFAULT)
     after = patched(found, defaults=True)
@@ -150,7 +150,7 @@ def test_the_keepalive_default_is_not_reported_if_something_else_closes_connecti
 
 
 def test_the_effect_of_a_default_is_reported_exactly() -> None:
-    """A fixed Connection header is sent as before; with the client's own header, the effect depends on the request."""
+    """The default header "Connection: close" is no longer sent. If the client's is sent, the effect depends on it."""
     server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
     whys = {
         header: {one.what: one.why for one in changes(server % header, old="1.26").differences}

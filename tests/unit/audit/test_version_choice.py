@@ -1,4 +1,4 @@
-"""The version that an audit is for: the installed nginx's for its own files, otherwise all suitable versions."""
+"""The versions that an audit is for: for an installed nginx's own files, its version; otherwise, all suitable ones."""
 
 from pathlib import Path
 
