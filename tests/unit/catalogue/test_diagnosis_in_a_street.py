@@ -17,7 +17,7 @@ WRONG = Tally(count=0, of=1)
 
 
 def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedObservation:
-    """Return a trial with files that show these causes, from nginx and from outside."""
+    """Return a trial in which nginx's files show ``found``, and captures elsewhere show ``outside``."""
     return RecordedObservation(
         measuring_s=1.0,
         found=tuple(cause.value for cause in found),
@@ -36,7 +36,7 @@ def test_a_diagnosis_of_the_cause_alone_is_right_even_if_captures_outside_do_not
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
 def test_any_other_finding_is_wrong(arm: str) -> None:
-    """The other finding may come with the cause, replace it, or be only outside. A missed cause is wrong, too."""
+    """The other finding may accompany or replace the cause, or be only in captures elsewhere. A missed cause is wrong."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [seen((*causes, other)) for other in others]
@@ -47,7 +47,7 @@ def test_any_other_finding_is_wrong(arm: str) -> None:
 
 
 def test_background_traffic_goes_to_the_subjects_backend_in_every_arm_that_has_one() -> None:
-    """Thus, the capture at the backend contains nginx's connections to it."""
+    """Thus, the capture at the backend contains nginx's connections, too."""
     scenario = street_scenario(NINE_IN_TEN)
     assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)
     for arm in scenario.arms:
