@@ -1,7 +1,7 @@
 """``python -m tests.support.judged_logs [N]`` generates N access logs, and checks their diagnoses.
 
-Diagnoses must not have false findings. In 19 of 20 logs with all recommended fields and stalls of 100 ms or more, they
-must find the stalls. The program prints each log with an error, and returns 1 if a requirement is not met.
+Diagnoses must not have false findings. They must find the stalls in at least 19 of 20 logs with all recommended fields
+and stalls of 100 ms or more. The program prints each log with an error, and returns 1 if a requirement is not met.
 """
 
 import argparse

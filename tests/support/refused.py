@@ -1,4 +1,4 @@
-"""Lines of http{} that every nginx of the lab refuses, with its message, and similar lines that it loads."""
+"""Lines of http{} that every nginx of the lab refuses, with a part of its message, and similar lines that it loads."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from tests.support.places import CHECKOUT
 from tests.support.tables import table
 
-# The texts and their messages, by their lines in the table.
+# Lines and parts of the messages, by their line numbers in the table.
 REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     f"line-{number}": (text, message) for number, (text, message) in enumerate(table("refused_lines"), 2)
 }
