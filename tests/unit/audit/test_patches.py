@@ -91,7 +91,6 @@ def number(advised: Advised, of: Audit) -> int:
 
 
 def start(advised: Advised) -> int:
-    """Return the offset of a piece of advice in its file."""
     assert advised.at.span is not None
     return advised.at.span.start
 
