@@ -53,7 +53,7 @@ def test_arms_that_need_the_same_container_share_it() -> None:
 
 
 def test_a_count_of_zero_counts_as_one() -> None:
-    """A claim may replace one with another minimum. If both arms count zero, there is no ratio."""
+    """A claim may set another minimum. If both arms count zero, there is no ratio."""
     block = dict(zip("abc", counted(20, 0, 0), strict=True))
     observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
     assert times("x", ("a", "b"))(observed) == 20

@@ -36,7 +36,7 @@ def test_a_diagnosis_of_the_cause_alone_is_right_even_if_captures_outside_do_not
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
 def test_any_other_finding_is_wrong(arm: str) -> None:
-    """The other finding may accompany or replace the cause, or be only in captures elsewhere. A missed cause is wrong."""
+    """The other finding may accompany or replace the cause, or come from other captures. A missed cause is wrong."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [seen((*causes, other)) for other in others]
