@@ -17,7 +17,7 @@ BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
 """A limit for steps that take milliseconds: only a test that hangs reaches it, even on a busy machine."""
-
+MORE_THAN_BUFFERED: Final = 32 << 20
 """More than the kernel buffers for a few unread connections (each: tcp_rmem's default, tcp_wmem's maximum)."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
@@ -40,7 +40,7 @@ class Behaviour:
     deaf: bool = False
     """Until :meth:`FakeNginx.listen`, the stand-in accepts nothing, and the kernel drops all but one or two SYNs."""
     answers_after: threading.Event | None = None  # no response is sent before this is set; None: each is sent at once
-    broken: int = 0  # the first connections, this many, are closed without a response
+    broken: int = 0  # how many of the first connections are closed without a response
 
 
 @dataclass(frozen=True, kw_only=True)

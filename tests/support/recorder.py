@@ -27,7 +27,7 @@ def build(into: Path) -> Path:
 
 
 def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool = False) -> str:
-    """Run a Python program under the recorder and return its output; its children are killed when it ends.
+    """Run a Python program under the recorder and return its output; at its end, its children are killed.
 
     proc: an empty folder for a process table. traces: whether the tracer records the program, in place of the library.
     """
