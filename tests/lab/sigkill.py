@@ -1,7 +1,7 @@
 """``python -m tests.lab.sigkill [TIMES] [SEED]`` kills pytest at random instants, and checks that nothing is left.
 
 The instants are uniformly distributed over the shortest run, from the interpreter's start to the end of clean-up. The
-runs do not measure times, and use a separate lock, so they do not wait for other runs on the engine.
+results are not used, so the runs have a separate lock, and do not wait for other runs on the engine.
 """
 
 import random

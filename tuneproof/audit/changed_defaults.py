@@ -69,7 +69,7 @@ def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterato
     if isinstance(place, Block) and place.name == _IN_UPSTREAM and place.args:
         kept = [one.reuse.reuse for one in newer.passing_to(place.args[0])]
         if change.directive == "keepalive" and Reuse.YES not in kept:
-            yield "only a request shows whether it does"
+            yield "whether it does depends on the Connection header of each request"
 
 
 def _places_without(change: Change, facts: Facts, newer: Facts) -> Iterator[tuple[Statement | Block, Block]]:

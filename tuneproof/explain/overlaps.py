@@ -1,4 +1,4 @@
-"""Finds logs that overlap, such as copies of a rotated log, and error logs from another time than the access logs."""
+"""Finds logs that overlap, such as copies of a rotated log, and error logs and access logs from different times."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -127,7 +127,7 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
         logs = file.evidence.error_logs
         if any(is_apart(log.content.first, log.content.last) for log in logs):
             warning = (
-                "its messages are from another time than all requests in the access logs: neither explains the other"
+                "its messages and the requests in the access logs are from different times: neither explains the other"
             )
             moved: dict[str, tuple[Any, ...]] = {} if is_excerpt else {"error_logs": (), "at_other_times": logs}
             made.append(_warned(file, warning, **moved))

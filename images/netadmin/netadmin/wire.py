@@ -43,7 +43,7 @@ _ARGUMENTS: Final = (
     f"vec1:transport=tap,ifname={WIRE_LINK},depth=32,gro=1",
     # The first serial line carries the calls; the console (kernel messages) goes to the log.
     *("ssl0=fd:0,fd:1", "ssl=null", "con0=null,fd:2", "con=null"),
-    # Self-tests of checksums and ciphers, and calibrating delay loops, take a second; nothing here needs them.
+    # Benchmarks of checksums, self-tests of ciphers, and calibrating delay loops take a second. Nothing here needs them.
     "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks,init_zswap",
     "cryptomgr.notests",
     "lpj=10000000",

@@ -49,7 +49,7 @@ ONE_CLIENT: Final = (
     "requests to two hosts; if it is a copy, leave it out"
 )
 OTHER_TIME: Final = (
-    "its messages are from another time than all requests in the access logs: neither explains the other"
+    "its messages and the requests in the access logs are from different times: neither explains the other"
 )
 ANY_ZONE: Final = refusals(range(10)).replace("11/26 09:", "11/20 19:")
 Logs = Mapping[str, str]
@@ -146,7 +146,7 @@ def test_an_error_of_another_day_does_not_explain_the_requests(error_log: str, t
     assert explanation.diagnosis.found == ()
     assert [each.number for each in explanation.messages.at_other_times] == [30]
     assert headline(explanation.diagnosis, explanation.messages) == (
-        "LOGGED at another time than the requests in the access logs: An upstream refuses connections"
+        "LOGGED at a different time from the requests in the access logs: An upstream refuses connections"
     )
     (shown,) = [row for row in rows(explanation.diagnosis, explanation.messages) if row.label == "Other time"]
     assert shown.text.startswith("An upstream refuses connections: 30 messages, 2026/11/19 09:00:00 to 09:29:00")

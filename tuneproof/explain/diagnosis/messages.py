@@ -95,7 +95,7 @@ class Messages:
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     at_other_times: tuple[MessageFinding, ...] = ()
-    """Problems and possible problems from another time than all requests in the access logs."""
+    """Problems and possible problems from a time without requests in the access logs."""
 
     @property
     def leading(self) -> MessageFinding | None:
