@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 def test_generated_configurations_start(
     generator: Generator, ensure: EnsureImages, images: BuiltImages, place_cpus: PlaceCpus, lab_session: Session
 ) -> None:
-    """nginx's version fits the generator's target. All requests get a response, or connections queue."""
+    """The version of nginx fits the generator's target. All requests get a response, or connections queue."""
     proposal = propose(Wanted(configuration=str(generator.file), version=generator.nginx))
     image = subject_images([generator.nginx], {generator.nginx: proposal.packages})[generator.nginx]
     ensure([image])

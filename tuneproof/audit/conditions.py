@@ -42,7 +42,7 @@ def connections_bytes(facts: Facts) -> int:
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return how much a worker of any version allocates at least at start; if little, a space, since "" is false."""
+    """Return a sentence with the least memory that a worker allocates at start; a space if little: "" is false."""
     held = (facts.worker_connections or 0) * min(_SLOT_BYTES.values())
     return f". Each worker allocates at least {size(held)} at start" if held >= _LARGE_BYTES else " "
 
@@ -297,7 +297,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     **path_conditions.WHERE,
     **tls_conditions.WHERE,
     **upstream_conditions.WHERE,
-    "as many as CPUs": _memory_of_workers,
+    "memory of a worker": _memory_of_workers,
     "larger first buffer": _has_larger_first_buffer,
     "workers share a queue": _shares_a_queue,
     "connects to hosts": _connects_to_hosts,

@@ -54,7 +54,7 @@ exit status: 0 the configuration was read; 1 a finding that is not in the baseli
 def main(arguments: Sequence[str]) -> int:
     """Audit the given configuration; return the exit status, as above.
 
-    BadInputError: An option is wrong, or the configuration is unreadable, lacks values of a template, or takes too long.
+    BadInputError: An option is wrong, or the files are unreadable, lack values of a template, or take too long.
     """
     options = _parser().parse_args(arguments)
     with in_users_folder(), bounded():

@@ -29,7 +29,7 @@ def _look() -> tuple[Greeting, Wire | None]:
 def _wire() -> tuple[Greeting, Wire | None]:
     wire = Wire()
     try:
-        return Greeting(ready_s=wire.raise_()), wire
+        return Greeting(ready_s=wire.start()), wire
     except WireError as error:
         return Greeting(error=str(error)), wire
 

@@ -80,7 +80,7 @@ class Agent(netadmin.Agent):
     def revive(self) -> None:
         """Start the wire again; it starts without shaping."""
         if self._wire:
-            self._wire.raise_()
+            self._wire.start()
 
     def wire_log(self) -> str:
         """Return the end of the log of the wire's kernel."""

@@ -43,7 +43,7 @@ _ARGUMENTS: Final = (
     f"vec1:transport=tap,ifname={WIRE_LINK},depth=32,gro=1",
     # The first serial line carries the calls; the console (kernel messages) goes to the log.
     *("ssl0=fd:0,fd:1", "ssl=null", "con0=null,fd:2", "con=null"),
-    # Benchmarks of checksums, self-tests of ciphers, and calibrating delay loops take a second. Nothing here needs them.
+    # Benchmarks of checksums, self-tests of ciphers, and calibrating delay loops take a second; nothing needs them.
     "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks,init_zswap",
     "cryptomgr.notests",
     "lpj=10000000",
@@ -61,18 +61,18 @@ class WireError(Exception):
 
 
 class Wire:
-    """A running wire. :meth:`raise_` starts it; killing its process ends it."""
+    """A running wire. :meth:`start` starts it; killing its process ends it."""
 
     def __init__(self) -> None:
         self._kernel: subprocess.Popen[bytes] | None = None
         self._through = False
 
-    def raise_(self) -> float:
+    def start(self) -> float:
         """Start the kernel, and add missing links; return the seconds that this took (WireError: it cannot start)."""
         if reason := why_impossible():
             raise WireError(reason)
         began_s = time.monotonic()
-        self.lower()
+        self.stop()
         # The kernel finds its links by the names that they have before frames pass through them.
         self.lead_through(through=False)
         with LOG.open("ab") as log:
@@ -114,7 +114,7 @@ class Wire:
         """Whether its kernel runs."""
         return self._kernel is not None and self._kernel.poll() is None
 
-    def lower(self) -> None:
+    def stop(self) -> None:
         """End the kernel, if it runs."""
         if self._kernel is not None:
             _kill(self._kernel)

@@ -159,8 +159,8 @@ def test_the_effect_of_a_default_is_reported_exactly() -> None:
     plain, passed = whys.values()
     assert "Connection: close is no longer sent" in plain["proxy_http_version"]
     assert passed["proxy_http_version"].endswith("the upstream may send chunked responses")
-    assert "only a request shows" not in plain["keepalive"]
-    assert passed["keepalive"].endswith("only a request shows whether it does")
+    assert "depends on the Connection header" not in plain["keepalive"]
+    assert passed["keepalive"].endswith("whether it does depends on the Connection header of each request")
 
 
 def test_the_risk_of_the_new_keepalive_default_comes_first_with_a_patch() -> None:

@@ -56,7 +56,7 @@ class FakeWire:
     def lead_through(self, *, through: bool) -> None:
         self.done.append("through" if through else "past")
 
-    def raise_(self) -> float:
+    def start(self) -> float:
         self.alive = True
         return 0.5
 

@@ -63,7 +63,7 @@ def wire(kernels: Kernels) -> Iterator[Wire]:
     assert kernels.plumbed == []
     made = Wire()
     yield made
-    made.lower()
+    made.stop()
 
 
 def pid_of(wire: Wire) -> int:
@@ -74,7 +74,7 @@ def pid_of(wire: Wire) -> int:
 def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wire: Wire) -> None:
     """Earlier output of the kernel is skipped. Its messages go to the log."""
     assert (wire.alive, wire._kernel) == (False, None)
-    assert 0 < wire.raise_() < 20
+    assert 0 < wire.start() < 20
     assert wire.alive
     os.kill(pid_of(wire), 0)
     assert kernels.plumbed == ["lay"]
@@ -83,7 +83,7 @@ def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wir
 
 @pytest.mark.usefixtures("kernels")
 def test_calls_are_answered_in_order(wire: Wire) -> None:
-    wire.raise_()
+    wire.start()
     long = {"shape": ["x" * 1000] * 200}
     assert wire.ask({"memory": True}) == {"echo": {"memory": True}}
     assert wire.ask(long) == {"echo": long}
@@ -91,7 +91,7 @@ def test_calls_are_answered_in_order(wire: Wire) -> None:
 
 def test_an_error_inside_the_wire_is_reported(kernels: Kernels, wire: Wire) -> None:
     kernels.install(PEER + "    say({'error': 'NetlinkError: no such qdisc'})\n")
-    wire.raise_()
+    wire.start()
     with pytest.raises(WireError, match=r"^inside the wire: NetlinkError: no such qdisc$"):
         wire.ask({"shape": {}})
     assert wire.alive
@@ -105,13 +105,13 @@ def test_an_error_inside_the_wire_is_reported(kernels: Kernels, wire: Wire) -> N
 def test_a_kernel_that_does_not_start_is_reported_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
     kernels.install(script)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status 3$"):
-        wire.raise_()
+        wire.start()
     assert not wire.alive
 
 
 def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: Kernels, wire: Wire) -> None:
     kernels.install(PEER + "    sys.exit(4)\n")
-    wire.raise_()
+    wire.start()
     for _ in range(2):
         with pytest.raises(WireError, match=r"^the wire's kernel ended with status 4$"):
             wire.ask({"shape": {}})
@@ -120,13 +120,13 @@ def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: K
 
 def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, wire: Wire) -> None:
     """The links get back the names that the new kernel expects."""
-    wire.raise_()
+    wire.start()
     wire.lead_through(through=True)
     first = pid_of(wire)
     os.kill(first, 9)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status -9$"):
         wire.ask({"shape": {}})
-    wire.raise_()
+    wire.start()
     assert wire.alive
     assert pid_of(wire) != first
     assert wire.ask({"memory": True}) == {"echo": {"memory": True}}
@@ -136,9 +136,9 @@ def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, w
 
 def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
     """Two kernels cannot use the same links."""
-    wire.raise_()
+    wire.start()
     first = pid_of(wire)
-    wire.raise_()
+    wire.start()
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
 
@@ -148,7 +148,7 @@ def test_a_silent_kernel_is_killed_at_the_time_limit(
 ) -> None:
     """A late response would be taken for the next call's."""
     kernels.install(PEER + "    pass\n")
-    wire.raise_()
+    wire.start()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
     with pytest.raises(WireError, match=r"^the wire's kernel did not answer within 0\.05 s$"):
         wire.ask({"shape": {}})
@@ -157,11 +157,11 @@ def test_a_silent_kernel_is_killed_at_the_time_limit(
     kernels.install("import time\nprint('noise', flush=True)\ntime.sleep(60)\n")
     monkeypatch.setattr(wire_module, "_READY_WITHIN_S", 0.3)
     with pytest.raises(WireError, match=r"did not answer within 0\.3 s"):
-        wire.raise_()
+        wire.start()
 
 
 def test_the_role_is_moved_to_or_from_the_wire_only_if_necessary(kernels: Kernels, wire: Wire) -> None:
-    wire.raise_()
+    wire.start()
     for through in (False, True, True, False, False, True):
         wire.lead_through(through=through)
     assert kernels.plumbed == ["lay", "through", "past", "through"]
@@ -175,7 +175,7 @@ def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: p
         tried.append(how)
         raise WireError("links cannot be changed")
 
-    wire.raise_()
+    wire.start()
     monkeypatch.setattr(wire_module, "_plumb", fail)
     for _ in range(2):
         with pytest.raises(WireError, match="cannot be changed"):
@@ -184,10 +184,10 @@ def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: p
 
 
 def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> None:
-    wire.raise_()
+    wire.start()
     pid = pid_of(wire)
     for _ in range(2):
-        wire.lower()
+        wire.stop()
         assert (wire.alive, wire._kernel) == (False, None)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -203,7 +203,7 @@ def test_a_missing_kernel_is_reported(
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert why_impossible() == reason
     with pytest.raises(WireError, match=f"^{reason}$"):
-        wire.raise_()
+        wire.start()
     assert kernels.plumbed == []
 
 
