@@ -41,11 +41,11 @@ def _limited(http: str, server: str) -> str:
 
 
 _CONNECTIONS_LIMIT: Final = "limit_conn_zone $binary_remote_addr zone=address:1m;"
-_HELD: Final = f"location / {{ proxy_pass http://{BACKEND.upstream}; }}"
+_PROXIED: Final = f"location / {{ proxy_pass http://{BACKEND.upstream}; }}"
 
 
 def _http2(limit: str) -> str:
-    server = f"server {{ listen {HTTP2_PORT} http2; {limit} {_HELD} }}"
+    server = f"server {{ listen {HTTP2_PORT} http2; {limit} {_PROXIED} }}"
     return written_config(_OK, http=f"{_CONNECTIONS_LIMIT} {server}")
 
 
@@ -55,11 +55,11 @@ ARMS: Final = arms_of(
             name="rate-5-burst-10",
             config=_limited(
                 f"limit_req_zone $binary_remote_addr zone=address:1m rate={RATE_PER_S}r/s;",
-                f"limit_req zone=address burst={BURST} nodelay; {_HELD}",
+                f"limit_req zone=address burst={BURST} nodelay; {_PROXIED}",
             ),
             script=page,
         ),
-        Setting(name="no-rate", config=written_config(_HELD), script=page),
+        Setting(name="no-rate", config=written_config(_PROXIED), script=page),
         Setting(
             name="limit-10-half-headers",
             config=_limited(_CONNECTIONS_LIMIT, "limit_conn address 10;"),
@@ -84,9 +84,9 @@ ARMS: Final = arms_of(
             script=cookies,
         ),
         Setting(name="header-buffers-default", config=written_config(_OK), script=cookies),
-        Setting(name="body-buffer-default", config=written_config(_HELD), script=uploads),
+        Setting(name="body-buffer-default", config=written_config(_PROXIED), script=uploads),
         Setting(
-            name="body-buffer-128k", config=written_config(f"client_body_buffer_size 128k; {_HELD}"), script=uploads
+            name="body-buffer-128k", config=written_config(f"client_body_buffer_size 128k; {_PROXIED}"), script=uploads
         ),
         Setting(name="send-timeout-2", config=written_config(f"send_timeout 2s; {LOG}"), script=steady_downloads),
         Setting(name="send-timeout-60", config=written_config(f"send_timeout 60s; {LOG}"), script=steady_downloads),

@@ -12,7 +12,7 @@ from tuneproof.explain.parse.message_counts import MessageCount
 from tuneproof.messages.rows import Problem, messages
 from tuneproof.wording import share
 
-# Two hosts may log a monitor's requests in equal lines; such lines differ from each other only in their times.
+# Two hosts may log the same lines for a monitor's requests; within each log, these lines differ only in their times.
 _ENOUGH_LINES: Final = 20
 _PART_SHARED: Final = 0.05
 _ALL_SHARED: Final = 0.95

@@ -119,7 +119,7 @@ class Reader:
             if before == after and before % 2 == 0:
                 return parse(content)
             time.sleep(0)
-        raise RecordError(f"process {self.pid}: its record is being written all the time")
+        raise RecordError(f"process {self.pid}: it stopped or ended while a turn was being recorded")
 
     def _header(self) -> tuple[int, int, int]:
         created_ns, sequence, begun = _HEADER.unpack(os.pread(self._file, _HEADER.size, 0))

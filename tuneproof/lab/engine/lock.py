@@ -32,7 +32,7 @@ TICKET: Final = f"{NAME}-ticket-"
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
-"""About the duration of a complete quick run on a machine with two CPUs."""
+"""Several times the duration of a complete quick run on a machine with two CPUs."""
 _POLL_S: Final = 1.0
 _CONFLICT: Final = 409
 
@@ -75,8 +75,8 @@ def locked(
             why = f"{name} is {'reserved for' if found in dict(tickets) else 'in use by'} {_holder(labels)}"
             if time.monotonic() >= deadline_s:
                 raise EngineUnavailableError(
-                    f"Engine {why}, after a wait of {wait_s / 60:.0f} minutes.",
-                    remedy="try again later; if that run no longer exists, `./lab clean --engine` removes its lock",
+                    f"Engine {why}; this run waited for {wait_s / 60:.0f} minutes.",
+                    remedy="try again later; if that run no longer exists, `./lab clean` removes its lock",
                 )
             if found != reported:
                 reported = found

@@ -372,7 +372,7 @@ CASES: Final[Rows] = {
         row(
             "drops alone",
             POSSIBLE,
-            "for 1: without memory",
+            "for 1: no memory for a connection",
             "decides 4: page allocation failure",
             grown(ListenDrops=703),
         ),

@@ -116,7 +116,7 @@ def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path, monkey
         patch.setattr(recorder, "time", SimpleNamespace(sleep=lambda _: _overwrite(path, whole)))
         assert reader.read().counters["turns"] == 1
     _overwrite(path, canned_turns.content(sequence=3))
-    with pytest.raises(RecordError, match="is being written all the time"):
+    with pytest.raises(RecordError, match="while a turn was being recorded"):
         reader.read()
     reader.close()
 

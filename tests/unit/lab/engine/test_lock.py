@@ -107,7 +107,7 @@ def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatc
     """The session's containers would disturb the next measurement. An ended lease of another session does not count."""
     engine = Engine(ALIVE)
     engine.add_lease(DEAD, "exited")
-    with pytest.raises(EngineUnavailableError, match="after a wait of"):
+    with pytest.raises(EngineUnavailableError, match="this run waited for"):
         locking(engine, monkeypatch).__enter__()
     engine.add_lease(ALIVE, "exited")
     engine.removed.clear()

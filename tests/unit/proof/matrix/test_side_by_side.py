@@ -124,7 +124,7 @@ def test_an_error_in_one_claim_or_scenario_does_not_affect_others() -> None:
     side.end(lambda: None)
 
 
-def test_at_the_end_decisions_are_kept_running_trials_end_and_nothing_starts() -> None:
+def test_the_end_keeps_decisions_ends_running_trials_and_starts_nothing() -> None:
     """The running trial ends when its containers are removed."""
     shown, began, removed = Shown(), threading.Event(), threading.Event()
     trials: list[str] = []

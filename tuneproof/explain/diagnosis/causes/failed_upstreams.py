@@ -59,14 +59,14 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
     for where in captured_services(evidence, Leg.BACK, Leg.UNKNOWN):
         service = where.service
         reused = service.hung_up_reused_flows
-        text = f"{where.label} closed {reused} of {service.flows} connections while a request was on its way, after it "
-        text += "had answered an earlier one on them"
+        text = f"{where.label} closed {reused} of {service.flows} connections while a request was on its way, each "
+        text += "after an answer to an earlier request"
         if reused >= ENOUGH_EVENTS and lower_limit(reused, service.requests) >= TOUCHED_SHARE:
             new = service.hung_up_flows - reused
             if where.leg is Leg.BACK and new < reused:
                 case.proves(f"{text}.", where.file, touched=reused / service.requests)
             else:
-                case.suggests(f"{text}, and {new} new ones.", where.file, touched=reused / service.requests)
+                case.suggests(f"{text}, and {new} without one.", where.file, touched=reused / service.requests)
         elif reused and where.leg is Leg.BACK:
             case.affects_few(f"{text}, in {service.requests} requests.", where.file)
         elif service.requests >= ENOUGH_REQUESTS and where.leg is Leg.BACK and not service.hung_up_flows:
@@ -91,7 +91,7 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
         ):
             if service.requests >= ENOUGH_REQUESTS:
                 case.refutes(f"{text}, in {service.requests} requests.", where.file)
-        # More connections were closed near a worker's exit than by chance.
+        # More connections were closed near a worker's exit than chance explains.
         elif lower_limit(near, service.hung_up_flows) > len(around) / QUARTER_S:
             names = [log.name for log in evidence.error_logs if log.content.workers_left]
             case.proves(
@@ -102,8 +102,10 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
             )
         else:
             touched = service.hung_up_flows / service.requests
-            why = "as at a reload" if where.leg is Leg.FRONT else "as nginx does at a reload, or a backend that exits"
-            case.suggests(f"{text}, {why}.", where.file, touched=touched)
+            does = (
+                "as during a reload" if where.leg is Leg.FRONT else "as nginx at a reload, or an exiting backend, does"
+            )
+            case.suggests(f"{text}, {does}.", where.file, touched=touched)
     return case.assessment(_NOTICES)
 
 
