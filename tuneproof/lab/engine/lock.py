@@ -76,7 +76,7 @@ def locked(
             if time.monotonic() >= deadline_s:
                 raise EngineUnavailableError(
                     f"Engine {why}; this run waited for {wait_s / 60:.0f} minutes.",
-                    remedy="try again later; if that run no longer exists, `./lab clean` removes its lock",
+                    remedy="try again later; if that run is gone, `./lab clean [--engine NAME]` removes its lock",
                 )
             if found != reported:
                 reported = found
