@@ -1,6 +1,6 @@
 """The article's own experiment: 100 small requests with a limit of one second, in three arms; its figures next to ours.
 
-Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs show the time-outs.
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023). Its raw logs show the time-outs.
 """
 
 from collections.abc import Mapping, Sequence

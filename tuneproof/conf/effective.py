@@ -94,7 +94,7 @@ def _levels(block: Block, name: str) -> Iterator[Block]:
 
 
 def _with_its_location(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block and those whose handlers it inherits: ``if`` inherits all, ``limit_except`` only ``*_pass``."""
+    """Yield a block and those that it inherits handlers from: ``if`` inherits all, ``limit_except`` only ``*_pass``."""
     for level in block.within():
         yield level
         if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):

@@ -47,7 +47,7 @@ _ONCE_IN_HTTP: Final = frozenset(
         *(f"{kind}_{name}" for kind in _CACHING for name in ("bind", "cache", "cache_key", "store", "temp_path")),
     }
 )
-_OFF_ALONE: Final = ("proxy_redirect", "proxy_cookie_domain", "proxy_cookie_path", "proxy_cookie_flags")
+_REWRITING: Final = ("proxy_redirect", "proxy_cookie_domain", "proxy_cookie_path", "proxy_cookie_flags")
 _OFF_ALONE_SINCE: Final = (1, 19, 3)
 _HTTP_LEVELS: Final = frozenset({"http", "server", "location", "if"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
@@ -57,7 +57,7 @@ _REGEXES: Final = {"rewrite": slice(0, 1), "fastcgi_split_path_info": slice(0, 1
 _AFTER_ONE_TILDE: Final = ("server_name", "valid_referers")
 _REGEXES_AFTER_TILDE: Final = {
     **dict.fromkeys(_AFTER_ONE_TILDE, slice(None)),
-    **dict.fromkeys(("proxy_redirect", "proxy_cookie_domain", "proxy_cookie_path", "proxy_cookie_flags"), slice(0, 1)),
+    **dict.fromkeys(_REWRITING, slice(0, 1)),
 }
 _LARGE_HEADERS: Final = "large_client_header_buffers"
 _SMALLEST_POOL_BYTES: Final = 256  # the default of connection_pool_size on 32-bit machines; on others, 512
@@ -241,7 +241,7 @@ def _default_redirects(block: Block) -> Iterator[Problem]:
 
 def _mixed(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the errors of ngx_http_mirror, ngx_http_proxy_redirect and others about lines that exclude each other."""
-    for name in ("mirror", *(_OFF_ALONE if version >= _OFF_ALONE_SINCE else ())):
+    for name in ("mirror", *(_REWRITING if version >= _OFF_ALONE_SINCE else ())):
         said = block.local(name)
         if second := next((one for one in said[1:] if ("off",) in {one.args, said[0].args}), None):
             yield problem_at(second, f'"{name}" directive is duplicate')

@@ -57,7 +57,7 @@ class Collector:
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
     _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # descriptors when watching began
-    _away: set[int] = field(default_factory=set)  # workers outside of epoll_wait whose iteration began unseen
+    _away: set[int] = field(default_factory=set)  # workers outside of epoll_wait: their iteration began unseen
 
     def begin(self, now_ns: int) -> None:
         """Set the beginning of the first second (monotonic clock), when all probes are attached."""
