@@ -159,7 +159,8 @@ def _of_log(log: LogSummary) -> Iterator[str]:
     # If connecting takes long, the rest of a request's time is not a long body.
     begun = None if _is_late_connecting(log) else log.header_minus_connect_s
     if times is not None and (times.p90 >= SLOW_S or _is_sometimes_slow(times, begun)):
-        text = f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
+        of = " of answered requests" if log.client_closed_499 else ""
+        text = f"p90 request time{of} is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
         if begun is not None and _has_most(begun, times) and begun.p90 < PROMPT_SHARE * times.p90:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
         elif (small := log.sent_at_once_s) is not None and _are_prompt(small, times):

@@ -246,6 +246,10 @@ SYMPTOMS = {
         log(request_time_s=spread(0.01, 2.0, slow_share=0.05, count=400), header_minus_connect_s=None),
         "p90 request time is 10 ms, p99 2 s (median 10 ms).",
     ),
+    "slow although others left": (
+        log(request_time_s=spread(0.01, 2.0), client_closed_499=1),
+        "p90 request time of answered requests is 2 s, p99 2 s (median 10 ms)",
+    ),
     "downloads": (
         log(request_time_s=spread(0.01, 9.0), header_minus_connect_s=None, sent_at_once_s=spread(0.02)),
         "p90 request time is 9 s, p99 9 s (median 10 ms); 20 ms (p90) for responses of up to 16 KiB: longer ones also",
@@ -372,7 +376,7 @@ def test_a_worker_that_waits_for_a_cpu_calls_for_its_quota_and_the_busiest_proce
 
 @pytest.mark.parametrize(("answered", "mentions"), [(400, 1), (380, 0)])
 def test_prompt_upstreams_are_mentioned_only_if_they_answered_the_slow_requests(answered: int, mentions: int) -> None:
-    """A request that the client gave up after 5 s has no time until the response header."""
+    """A request that nginx gave up after 5 s (504) has no time until the response header."""
     slow = spread(0.05, 5.0, slow_share=0.2, count=400)
     given = seen(log(requests=400, request_time_s=slow, header_minus_connect_s=spread(0.05, count=answered)))
     (symptom,) = diagnose(given).symptoms

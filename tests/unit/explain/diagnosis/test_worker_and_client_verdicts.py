@@ -305,7 +305,7 @@ CASES: Final[Rows] = {
             "fast answers",
             FOUND,
             "for 1: 40 of 200 requests were abandoned (499, 20 %).",
-            "for 2: Responses are not slow: requests take 30 ms (p90)",
+            "for 2: Responses are not slow: answered requests take 30 ms (p90)",
             "touched: 0.2",
             log(**LEFT),
         ),

@@ -188,6 +188,15 @@ def test_a_499_took_no_time_if_neither_nginx_nor_an_upstream_took_any(times: tup
     assert summary([a_line(status="499", rt=rt, uct="-", uht="-", urt=urt)]).closed_499_without_time == without
 
 
+def test_an_abandoned_request_does_not_count_as_a_slow_one() -> None:
+    """The client's patience limits its time: it is neither a response's time nor that of its worker's requests."""
+    result = summary([a_line(rt="0.100"), a_line(status="499", rt="60.000", bytes="0")])
+    shown = {figure.name: figure.value for figure in figures(result)}
+    assert result.request_time_s == result.workers[0].request_time_s == distribution([0.1])
+    assert (result.sent_at_once_s, result.left_after_s) == (None, distribution([60.0]))
+    assert shown["request time of answered requests, longest"] == 0.1
+
+
 def test_workers_are_summarised_separately_up_to_a_limit() -> None:
     """A stalled worker differs from the others. At most 256 workers are kept, since memory is limited."""
     lines = [
