@@ -16,7 +16,7 @@ from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.cpu_waits import WHO_RUNS, busy_machines, starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
-from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period
+from tuneproof.explain.diagnosis.signs.outages import NEARLY_ALL, noticed, period, short_period
 from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT, SENT_AT_ONCE_BYTES
@@ -62,9 +62,10 @@ _WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WH
 _FORMAT_OF_OTHERS: Final = (
     "if these lines are requests, put them into a separate file, and name its fields with --nginx-conf or --log-format"
 )
+_WHAT_WAS_READ: Final = "error_log FILE info logs what nginx was reading"
 _WHICH_CLIENTS: Final = (
-    "the access log: are these requests from one client, such as a monitor or a scanner, or from many? error_log FILE "
-    "info logs what nginx was reading"
+    "the access log: are these requests from one client, such as a monitor or a scanner, or from many? "
+    f"{_WHAT_WAS_READ}"
 )
 _WHAT_STAYS_OPEN: Final = (
     "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
@@ -113,8 +114,9 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=(log.name,), would_decide=_WHO_ANSWERS if has_error_log else _WHO_FAILS)
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
-        for texts, decides in ((_rejections, _WHO_REJECTS), (_incomplete, _WHICH_CLIENTS)):
-            yield from (Reason(text=text, files=(log.name,), would_decide=decides) for text in texts(log.content))
+        for text in _rejections(log.content):
+            yield Reason(text=text, files=(log.name,), would_decide=_WHO_REJECTS)
+        yield from _incomplete(log.name, log.content)
     yield from _departures(evidence)
     yield from _of_event_loops(evidence)
     yield from _of_machine(evidence)
@@ -138,7 +140,9 @@ def _server_errors(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     why = "" if has_error_log else "; nginx's error log has the reason, unless an upstream answered so"
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
         when = f", nearly all {at}" if (at := short_period(errors, log)) else ""
-        yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){when}{why}."
+        who = _one_client(log, _SERVER_ERRORS)
+        text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})"
+        yield f"{text}{when}{who}{why}."
     elif (outage := noticed(log.outage)) is not None:
         failed = f"{outage.failed} of {outage.requests} requests got a server error"
         yield f"{failed} ({share(outage.failed / outage.requests)}) {period(outage, log)}{why}."
@@ -160,7 +164,9 @@ def _of_log(log: LogSummary) -> Iterator[str]:
     begun = None if _is_late_connecting(log) else log.header_minus_connect_s
     if times is not None and (times.p90 >= SLOW_S or _is_sometimes_slow(times, begun)):
         of = " of answered requests" if log.client_closed_499 else ""
-        text = f"p90 request time{of} is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
+        text = (
+            f"p90 request time{of} is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
+        )
         if begun is not None and _has_most(begun, times) and begun.p90 < PROMPT_SHARE * times.p90:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
         elif (small := log.sent_at_once_s) is not None and _are_prompt(small, times):
@@ -178,7 +184,8 @@ def _of_log(log: LogSummary) -> Iterator[str]:
 def _rejections(log: LogSummary) -> Iterator[str]:
     limited = log.status_counts.get(_TOO_MANY, 0)
     if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
-        yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
+        text = f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})"
+        yield f"{text}{_one_client(log, (_TOO_MANY,))}."
     refused = {
         status: number - log.incomplete_requests.get(status, 0)
         for status, number in log.status_counts.items()
@@ -190,11 +197,24 @@ def _rejections(log: LogSummary) -> Iterator[str]:
         yield f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}."
 
 
-def _incomplete(log: LogSummary) -> Iterator[str]:
+def _incomplete(name: str, log: LogSummary) -> Iterator[Reason]:
     for status, number in log.incomplete_requests.items():
         if lower_limit(number, log.requests) >= TOUCHED_SHARE:
-            part = share(number / log.requests)
-            yield f"{number} of {log.requests} requests ended with {status} ({part}): {_INCOMPLETE[status]}."
+            who = _one_client(log, (status,)) if number == log.status_counts[status] else ""
+            text = f"{number} of {log.requests} requests ended with {status} ({share(number / log.requests)}){who}"
+            decides = _WHAT_WAS_READ if who else _WHICH_CLIENTS
+            yield Reason(text=f"{text}: {_INCOMPLETE[status]}.", files=(name,), would_decide=decides)
+
+
+def _one_client(log: LogSummary, statuses: Iterable[int]) -> str:
+    """Return who got nearly all responses with these statuses, if it is one of many clients; else an empty text."""
+    failed = sum(log.status_counts.get(status, 0) for status in statuses)
+    most, addresses = log.clients.most_failing(statuses), len(log.clients.requests)
+    is_one = most is not None and most.failed >= NEARLY_ALL * failed and most.requests <= MOST * log.requests
+    if most is None or not is_one or addresses < ENOUGH_REQUESTS:
+        return ""
+    part = "all" if most.failed == failed else most.failed
+    return f", {part} of them from one address ({most.address}) of {addresses} in the log"
 
 
 def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:

@@ -37,6 +37,8 @@ from tuneproof.explain.diagnosis.service_in_question import narrowed
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
 from tuneproof.explain.parse import error_log
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
+from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.access_log.sums import Outage
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
@@ -393,6 +395,44 @@ def test_slow_connects_to_upstreams_are_not_taken_for_a_long_body() -> None:
     )
     (symptom,) = diagnose(seen(connecting)).symptoms
     assert symptom.text == "p90 request time is 10 ms, p99 3 s (median 10 ms)."
+
+
+def requests_of(failing: Mapping[str, int], status: int, *, others: int, each: int = 10) -> LogSummary:
+    """Return a log of ``others`` clients without errors, and of some with this number of errors."""
+    sent = [(f"10.0.1.{client}", 200) for client in range(others) for _ in range(each)]
+    sent += [(client, status) for client, number in failing.items() for _ in range(number)]
+    records = (LogRecord(remote_addr=client, status=status, body_bytes=0) for client, status in sent)
+    return summarise(records, format_name="own")
+
+
+ONE: Final = {"10.0.0.9": 60}
+
+
+@pytest.mark.parametrize("status", [503, 429, 408])
+def test_errors_of_one_of_many_clients_are_named_as_such(status: int) -> None:
+    (symptom,) = diagnose(seen(requests_of(ONE, status, others=19))).symptoms
+    assert ", all of them from one address (10.0.0.9) of 20 in the log" in symptom.text
+    assert "from one client" not in symptom.would_decide
+
+
+@pytest.mark.parametrize(
+    ("failing", "others", "of"),
+    [
+        ({**ONE, "10.0.0.8": 6}, 19, ", 60 of them from one address (10.0.0.9) of 21 in"),
+        ({**ONE, "10.0.0.8": 7}, 19, ""),
+        (ONE, 18, ""),
+        ({"10.0.0.9": 190}, 19, ", all of them from"),
+        # A balancer in front of nginx sends most requests, and monitors send others.
+        ({"10.0.0.9": 191}, 19, ""),
+    ],
+    ids=["nearly all", "two clients", "few clients", "half of the log", "most of the log"],
+)
+def test_one_client_is_named_only_if_others_sent_most_requests_without_an_error(
+    failing: Mapping[str, int], others: int, of: str
+) -> None:
+    (symptom,) = diagnose(seen(requests_of(failing, 503, others=others))).symptoms
+    assert ("one address" in symptom.text) == bool(of)
+    assert of in symptom.text
 
 
 def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:

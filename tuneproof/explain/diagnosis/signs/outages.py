@@ -12,8 +12,8 @@ from tuneproof.explain.parse.access_log.sums import Outage
 
 NOTICED_SHARE: Final = 0.1
 """Users notice an outage in which at least this share of the requests fails."""
-# If at least this share of a log's errors is in one period, the period describes them.
-_NEARLY_ALL: Final = 0.9
+NEARLY_ALL: Final = 0.9
+"""If at least this share of a log's errors is in one period, or from one client, this describes them."""
 _SHORT: Final = 0.5
 
 
@@ -36,7 +36,7 @@ def period(outage: Outage, log: LogSummary) -> str:
 def short_period(errors: int, log: LogSummary) -> str:
     """Return the period of nearly all server errors, if it is at most half of the log's; else an empty text."""
     outage, first, last = log.outage, log.first_time, log.last_time
-    if outage is None or first is None or last is None or outage.failed < _NEARLY_ALL * errors:
+    if outage is None or first is None or last is None or outage.failed < NEARLY_ALL * errors:
         return ""
     is_short = outage.end_s - outage.begin_s <= _SHORT * (last - first).total_seconds()
     return period(outage, log) if is_short else ""

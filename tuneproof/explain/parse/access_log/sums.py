@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -181,6 +181,46 @@ class Outages:
                     is_of_one_client=len(period.failing) == 1 and len(period.clients) > 1,
                 )
         return best
+
+
+_MOST_CLIENTS: Final = 10_000
+_LONGEST_ADDRESS: Final = 100
+_FIRST_ERROR: Final = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failing:
+    """The client with the most requests that got one of several statuses."""
+
+    address: str
+    failed: int  # number of its requests with one of these statuses
+    requests: int  # number of all its requests
+
+
+class Clients:
+    """Counts requests and errors by the client's address, for the log's first 10 000 addresses."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[str] = Counter()
+        self._errors: dict[int, Counter[str]] = {}
+
+    def add(self, record: LogRecord) -> None:
+        """Add a request; requests without an address are ignored."""
+        client = record.remote_addr
+        if client is None or len(client) > _LONGEST_ADDRESS:
+            return
+        if client not in self.requests and len(self.requests) >= _MOST_CLIENTS:
+            return
+        self.requests[client] += 1
+        if record.status is not None and record.status >= _FIRST_ERROR:
+            self._errors.setdefault(record.status, Counter())[client] += 1
+
+    def most_failing(self, statuses: Iterable[int]) -> Failing | None:
+        """Return the client with the most requests that got one of these statuses; None if no request did."""
+        failed = sum((self._errors.get(status, Counter()) for status in statuses), Counter[str]())
+        for address, number in failed.most_common(1):
+            return Failing(address=address, failed=number, requests=self.requests[address])
+        return None
 
 
 _OK: Final = 200

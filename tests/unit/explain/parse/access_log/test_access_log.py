@@ -11,7 +11,7 @@ from tuneproof.explain.parse.access_log import sums
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
 from tuneproof.explain.parse.access_log.log_summary import figures, summarise
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
-from tuneproof.explain.parse.access_log.sums import Outage, Outages, Sample, Seconds, ShortBodies
+from tuneproof.explain.parse.access_log.sums import Clients, Failing, Outage, Outages, Sample, Seconds, ShortBodies
 from tuneproof.explain.parse.figures import distribution
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
@@ -349,6 +349,16 @@ def test_each_kind_of_failure_has_its_outage() -> None:
         time_s=600.0, time=datetime(1970, 1, 1, 0, 10, tzinfo=UTC), status=499, request="GET /healthz HTTP/1.1"
     )
     assert summarise([probe], format_name="own").abandonment is None
+
+
+def test_a_limited_number_of_clients_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "_MOST_CLIENTS", 2)
+    clients = Clients()
+    for address in ("x" * 101, "a", "b", "c", "b"):
+        clients.add(LogRecord(remote_addr=address, status=500))
+    assert clients.requests == {"a": 1, "b": 2}
+    assert clients.most_failing((500,)) == Failing(address="b", failed=2, requests=2)
+    assert clients.most_failing((502,)) is None
 
 
 def test_a_long_logs_last_outage_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
