@@ -367,6 +367,7 @@ def test_a_truncated_file_in_a_folder_is_read_and_an_unknown_one_is_reported_bri
     (tmp_path / "log.gz").write_bytes(packed[: len(packed) // 2])
     (tmp_path / "notes").write_text("hello")
     log, notes = explain(sources([str(tmp_path)])).found
+    assert log.evidence.access_logs[0].content.is_cut
     requests = figure(log, "requests")
     assert isinstance(requests, int | float)
     assert 5_000 < requests < 25_000

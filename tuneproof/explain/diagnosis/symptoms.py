@@ -16,8 +16,8 @@ from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.cpu_waits import WHO_RUNS, busy_machines, starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
+from tuneproof.explain.diagnosis.signs.log_gaps import gaps
 from tuneproof.explain.diagnosis.signs.outages import NEARLY_ALL, noticed, period, short_period
-from tuneproof.explain.diagnosis.signs.unread_lines import unread_lines
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT, SENT_AT_ONCE_BYTES
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
@@ -59,9 +59,6 @@ _WHO_REJECTS: Final = (
 )
 _WHO_ANSWERS: Final = "the access log with $upstream_status: an upstream may have answered with the error"
 _WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WHO_ANSWERS}"
-_FORMAT_OF_OTHERS: Final = (
-    "if these lines are requests, put them into a separate file, and name its fields with --nginx-conf or --log-format"
-)
 _WHAT_WAS_READ: Final = "error_log FILE info logs what nginx was reading"
 _WHICH_CLIENTS: Final = (
     "the access log: are these requests from one client, such as a monitor or a scanner, or from many? "
@@ -93,7 +90,7 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
 def not_shown(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield why the files may not show all symptoms.
 
-    The combined format contains no times, TLS hides requests from a capture, and unread lines may be failed requests.
+    The combined format contains no times, TLS hides requests from a capture, and a log may hide failed requests.
     """
     captured = [where.service.response_s for where in captured_services(evidence)]
     logged = [log.content.request_time_s for log in evidence.access_logs]
@@ -101,9 +98,9 @@ def not_shown(evidence: EvidenceSet) -> Iterator[Reason]:
         has_status = bool(evidence.access_logs or evidence.load_runs)
         what = "how long requests take" if has_status else "whether requests fail or how long they take"
         yield Reason(text=f"they do not show {what}", files=(), would_decide=LOG_TIMES)
-    if unread := unread_lines(evidence):
-        text = f"{count(unread, 'line')} in another format could not be read"
-        yield Reason(text=text, files=(), would_decide=_FORMAT_OF_OTHERS)
+    for log in evidence.access_logs:
+        for gap in gaps(log.content):
+            yield Reason(text=gap.text, files=(), would_decide=gap.would_decide)
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:

@@ -492,21 +492,52 @@ def test_failed_requests_do_not_hide_other_errors_of_a_load_tool() -> None:
     assert "Users: wrk counted errors: read 120, timeout 800." in lines
 
 
-def test_a_log_with_unread_lines_neither_shows_that_all_is_well_nor_rules_causes_out() -> None:
-    """Lines in another format may be failed requests; if they are fewer than one in a hundred, they do not matter."""
-    read = diagnose(seen(log(unmatched_lines=2)))
+@pytest.mark.parametrize(
+    "values",
+    [{"unmatched_lines": 2}, {"status_counts": {200: 198}}, {"times_without_unit": {"request_time": 2}}],
+    ids=["lines", "statuses", "times"],
+)
+def test_a_few_unread_requests_do_not_matter(values: Mapping[str, Any]) -> None:
+    read = diagnose(seen(log(**values)))
     assert read.healthy
     ruled_out = {each.cause for each in read.assessments if each.verdict is CauseVerdict.RULED_OUT}
     assert ruled_out == {Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.BACKEND_SLOW, Cause.CLIENT_GONE}
-    unread = diagnose(seen(log(unmatched_lines=3)))
+
+
+@pytest.mark.parametrize(
+    ("values", "gap", "confirm"),
+    [
+        ({"unmatched_lines": 3}, "3 lines in another format could not be read", "if these lines are requests, "),
+        ({"status_counts": {200: 197}}, "the status of 3 requests is unknown", "the access log with "),
+        ({"status_counts": {}}, "the status of 200 requests is unknown", "the access log with "),
+        (
+            {"times_without_unit": {"request_time": 3}},
+            "3 times in an unknown unit could not be read",
+            "the access log with ",
+        ),
+        (
+            {"request_time_s": None, "status_counts": {}},
+            "they do not show how long requests take, and the status of 200 requests is unknown",
+            "the access log with ",
+        ),
+        ({"is_cut": True}, "only a part of the file could be unpacked", "the whole file; "),
+    ],
+    ids=["lines", "some statuses", "all statuses", "times", "neither", "part of a file"],
+)
+def test_a_log_that_was_read_in_part_neither_shows_that_all_is_well_nor_rules_causes_out(
+    values: Mapping[str, Any], gap: str, confirm: str
+) -> None:
+    """The requests that were not read may be those that failed."""
+    given = seen(log(**values))
+    unread = diagnose(given)
     assert not any(each.verdict is CauseVerdict.RULED_OUT for each in unread.assessments)
     reasons = [each.text for assessment in unread.assessments for each in assessment.against]
-    assert "None of 200 requests got a 502, but 3 lines in another format could not be read." in reasons
-    first, *lines = screen(seen(log(unmatched_lines=3)))
-    assert first == "No problem found in these files, but 3 lines in another format could not be read."
-    assert [line.partition(",")[0] for line in lines if line.startswith("Confirm")] == [
-        "Confirm: if these lines are requests"
-    ]
+    (doubt,) = {text for text in reasons if text.startswith("None of 200 requests got a 502, but ")}
+    assert gap.endswith(doubt.partition(", but ")[2].removesuffix("."))
+    first, *lines = screen(given)
+    assert first == f"No problem found in these files, but {gap}."
+    (command,) = (line for line in lines if line.startswith("Confirm"))
+    assert command.startswith(f"Confirm: {confirm}")
 
 
 HALF_CLOSED: Final = replace(established(port=40_001), state="CLOSE-WAIT")

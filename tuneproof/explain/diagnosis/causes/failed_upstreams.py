@@ -15,7 +15,7 @@ from tuneproof.explain.diagnosis.findings import Cause, CauseAssessment
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.error_logs import weigh
 from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
-from tuneproof.explain.diagnosis.signs.unread_lines import refute
+from tuneproof.explain.diagnosis.signs.log_gaps import refute
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.error_log import Event
 
