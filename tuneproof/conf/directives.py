@@ -24,13 +24,15 @@ CONTEXTS: Final = (
 )
 
 
+# ngx_parse_time requires the largest unit first; the number before a unit may be missing.
+_DAYS_AND_LESS: Final = "(?:[0-9]*d *)?(?:[0-9]*h *)?(?:[0-9]*m(?!s) *)?(?:[0-9]*s *)?"
 # These match everything that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and perhaps more.
 VALUES: Final = {
     "number": re.compile(r"[0-9]+"),
     "size": re.compile(r"[0-9]+[kKmM]?"),
     "offset": re.compile(r"[0-9]+[kKmMgG]?"),
-    "msec": re.compile(r"(?=.*[0-9])[0-9wdhms ]+"),
-    "sec": re.compile(r"(?=.*[0-9])(?!.*ms)[0-9yMwdhms ]+"),
+    "msec": re.compile(rf"(?=.*[0-9])(?:[0-9]*w *)?{_DAYS_AND_LESS}(?:[0-9]*ms *)?[0-9 ]*"),
+    "sec": re.compile(rf"(?=.*[0-9])(?:[0-9]*y *)?(?:[0-9]*M *)?(?:[0-9]*w *)?{_DAYS_AND_LESS}[0-9 ]*"),
 }
 _BUFFERS: Final = "buffers"  # a number and a size, both greater than zero
 _ZERO: Final = re.compile(r"0+[kKmM]?\Z")

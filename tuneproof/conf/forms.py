@@ -5,20 +5,21 @@ products have are accepted as well.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.conf.directives import argument_problem
+from tuneproof.conf.directives import VALUES, argument_problem
 from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
-from tuneproof.conf.values import is_address
+from tuneproof.conf.values import ipv4_number, is_address
 
 _VALUE: Final = 'invalid value "{}"'
 _PARAMETER: Final = 'invalid parameter "{}"'
 _VARIABLE: Final = 'invalid variable name "{}"'
 _SIZE: Final = r"\d+[kKmM]?"
-_TIME: Final = r"[\dyMwdhms ]*\d[\dyMwdhms ]*"
+_TIME: Final = VALUES["sec"].pattern
+_MILLISECONDS: Final = VALUES["msec"].pattern
 _NUMBER: Final = r"0*[1-9]\d*"
 _PORT: Final = r"0*(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
 _TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(?:403|404|429|500|503)"
@@ -60,6 +61,16 @@ _FORMS: Final = (
     _Form(names="proxy_http_version", words=r"1\.[01]|[23]"),
     _Form(names="gzip_http_version", words=r"1\.[01]"),
     _Form(names="gzip_comp_level", words="0*[1-9]", message="value must be between 1 and 9"),
+    _Form(
+        names="gzip_window",
+        words="0*(?:512|1024|2048|4096|8192|16384|32768|(?:1|2|4|8|16|32)[kK])",
+        message='"gzip_window" directive must be 512, 1k, 2k, 4k, 8k, 16k, or 32k',
+    ),
+    _Form(
+        names="gzip_hash",
+        words="0*(?:512|1024|2048|4096|8192|16384|32768|65536|131072|(?:1|2|4|8|16|32|64|128)[kK])",
+        message='"gzip_hash" directive must be 512, 1k, 2k, 4k, 8k, 16k, 32k, 64k, or 128k',
+    ),
     _Form(names="gzip_proxied", words="off|expired|no-cache|no-store|private|no_last_modified|no_etag|auth|any"),
     _Form(names="proxy_next_upstream grpc_next_upstream", words=f"{_TRIED}|http_50[24]"),
     _Form(names="fastcgi_next_upstream uwsgi_next_upstream scgi_next_upstream", words=_TRIED),
@@ -147,7 +158,7 @@ _FORMS: Final = (
             *(
                 (f"{kind}_{what}", form, f"{kind}_{what} value")
                 for kind in ("loader", "manager")
-                for what, form in (("files", r"\d+"), ("sleep", r"[\dwdhms ]+"), ("threshold", r"[\dwdhms ]+"))
+                for what, form in (("files", r"\d+"), ("sleep", _MILLISECONDS), ("threshold", _MILLISECONDS))
             ),
             ("use_temp_path", "(?:on|off)", "use_temp_path value"),
         )
@@ -180,7 +191,7 @@ _FORMS: Final = (
         )
         for name, form, message in (
             ("buffer", rf"{_NUMBER}[kKmM]?", 'invalid buffer size "{value}"'),
-            ("flush", r"[\dwdhms ]*[1-9][\dwdhms ]*", 'invalid flush time "{value}"'),
+            ("flush", f"(?=.*[1-9]){_MILLISECONDS}", 'invalid flush time "{value}"'),
             ("gzip", "0*[1-9]", 'invalid compression level "{value}"'),
         )
     ),
@@ -193,9 +204,10 @@ _FORMS: Final = (
     _Form(
         names="error_log",
         # freenginx also has rate=.
-        words=r"debug(?:_\w+)?|info|notice|warn|error|crit|alert|emerg|rate=.*",
+        words=r"debug(?:_(?:core|alloc|mutex|event|http|mail|stream))?|info|notice|warn|error|crit|alert|emerg|rate=.*",
         message='invalid log level "{}"',
         place=_LATER,
+        protocols=_ALL,
     ),
     _Form(names="add_header add_trailer", words="always", message=_PARAMETER, place=slice(2, None)),
     _Form(names="fastcgi_param uwsgi_param scgi_param", words="if_not_empty", message=_PARAMETER, place=slice(2, None)),
@@ -240,7 +252,7 @@ _FORMS: Final = (
     ),
     _Form(names="expires", words="modified", message='"expires" directive invalid value', place=slice(0, -1)),
     _Form(names="disable_symlinks", words="off|on|if_not_owner|from=.+", message=_PARAMETER),
-    _Form(names="keepalive_timeout", words=_TIME, message='"keepalive_timeout" directive invalid value'),
+    _Form(names="keepalive_timeout", words=_MILLISECONDS, message='"keepalive_timeout" directive invalid value'),
     _Form(names="worker_processes", words=r"auto|\d+", message='"worker_processes" directive invalid value'),
     _Form(names="gzip_static", words="on|off|always"),
     _Form(names="server_name", words=r"[^*.].*|\*\..+|\..+|", message='server name "{}" is invalid'),
@@ -275,12 +287,20 @@ _NEEDED: Final = {
     **dict.fromkeys(CACHE_PATHS.split(), "keys_zone"),
     **dict.fromkeys(("limit_req_zone", "limit_conn_zone"), "zone"),
 }
+# The only arguments that need no second one.
+_ALONE: Final[Mapping[str, Sequence[str]]] = {
+    "proxy_redirect": ("off", "default"),
+    "proxy_cookie_domain": ("off",),
+    "proxy_cookie_path": ("off",),
+    "proxy_cookie_flags": ("off",),
+}
 _WITH_MAX: Final = {"open_file_cache": 'the "max"', "open_log_file_cache": '"max"'}
 # Lines of tables that are not entries: single words, and words with a value.
 _PARAMETERS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "map": (("hostnames", "volatile"), ("default", "include")),
     "geo": (("ranges", "proxy_recursive", "volatile"), ("default", "include", "delete", "proxy")),
 }
+_BEFORE_RANGES: Final = frozenset({"include", "proxy", "proxy_recursive", "volatile"})
 _SHARE: Final = re.compile(r"(\d*)\.?(\d{1,2})?%", re.ASCII)
 _ALL_HUNDREDTHS: Final = 100_00
 _IPV4_BITS: Final = 32
@@ -312,11 +332,14 @@ def table_problems(level: Block) -> Iterator[Problem]:
     for table in level.all("split_clients"):
         yield from _shares(table)
     for table in (one for name in _PARAMETERS for one in level.all(name)):
+        kinds: set[str] = set()
         for said in table.own:
-            message = _of_line(said, table) if is_given(said) and not said.name.startswith("${") else ""
+            is_known = is_given(said) and not said.name.startswith("${")
+            message = _of_line(said, table, kinds) if is_known else ""
             if message:
                 yield problem_at(said, message)
-        yield from _repeated_keys(table) if table.name == "map" and not table.local("hostnames") else ()
+            kinds.add(said.name if said.name in {"ranges", *_BEFORE_RANGES} else "network")
+        yield from _repeated_keys(table) if table.name == "map" else ()
 
 
 def _shares(table: Block) -> Iterator[Problem]:
@@ -333,28 +356,54 @@ def _shares(table: Block) -> Iterator[Problem]:
             return
 
 
-def _of_line(said: Statement, table: Block) -> str:
+def _of_line(said: Statement, table: Block, before: Container[str]) -> str:
+    """Return the error about a line; ``before``: the kinds of the lines before it in its table."""
     alone, pairs = _PARAMETERS[table.name]
     if len(said.args) != 1 and not (said.name in alone and not said.args):
         return f"invalid number of the {table.name} parameters"
-    if table.name != "geo" or said.name in {*alone, *pairs}:
+    if table.name != "geo" or said.name in {"default", "include"}:
         return ""
-    if table.local("ranges"):
-        return "" if "-" in said.name else f'invalid range "{said.name}"'
-    return "" if _is_network(said.name) else f'invalid network "{said.name}"'
+    if said.name == "ranges":
+        message = 'the "ranges" directive must be the first directive inside "geo" block'
+        return 'invalid network "ranges"' if said.args else message if "network" in before else ""
+    if said.name in alone and not said.args:
+        return ""
+    word = said.value if said.name in pairs else said.name
+    if "ranges" in before and said.name != "proxy":
+        return "" if "$" in word or _is_range(word) else f'invalid range "{word}"'
+    return "" if _is_network(word) and word not in {"all", "unix:"} else f'invalid network "{word}"'
 
 
 def _repeated_keys(table: Block) -> Iterator[Problem]:
-    seen: set[tuple[bool, str]] = set()
+    """Yield the errors of ngx_hash_add_key."""
+    seen: set[tuple[str, str]] = set()
+    has_hosts = False
     for said in table.own:
+        has_hosts = has_hosts or (said.name == "hostnames" and not said.args)
         if len(said.args) != 1 or said.name == "include" or said.name.startswith("~"):
             continue
         # A backslash distinguishes a key from a parameter.
-        key = (said.name == "default", said.name.lower().removeprefix("\\"))
-        if key in seen:
-            message = "duplicate default map parameter" if key[0] else f'conflicting parameter "{key[1]}"'
+        key = said.name.lower().removeprefix("\\")
+        keys = {("default", key)} if said.name == "default" else _hosts(key) if has_hosts else {("", key)}
+        if not keys:
+            yield problem_at(said, f'invalid hostname or wildcard "{key}"')
+        elif keys & seen:
+            is_default = said.name == "default"
+            message = "duplicate default map parameter" if is_default else f'conflicting parameter "{key}"'
             yield problem_at(said, message)
-        seen.add(key)
+        seen |= keys
+
+
+def _hosts(key: str) -> set[tuple[str, str]]:
+    """Return the names that a key of a map with ``hostnames`` stands for, each with its wildcard; empty if invalid."""
+    if ".." in key or key.count("*") > 1:
+        return set()
+    if key.startswith(".") and key != ".":
+        return {("", key[1:]), ("*.", key[1:])}
+    for wildcard, name in (("*.", key.removeprefix("*.")), (".*", key.removesuffix(".*"))):
+        if name not in {key, ""}:
+            return {(wildcard, name)}
+    return set() if "*" in key else {("", key)}
 
 
 def _has_wrong_number(said: Statement | Block) -> bool:
@@ -379,9 +428,23 @@ def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
         words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
         yield from (form.message.format(one, name=said.name, value=one.partition("=")[2]) for one in wrong)
+    if said.name == "error_log":
+        yield from _levels([arg for arg in said.args[1:] if not arg.startswith("rate=")])
+    if said.name in _ALONE and len(said.args) == 1 and said.args[0] not in _ALONE[said.name]:
+        yield _PARAMETER.format(said.args[0])
     has_max = any(arg == "off" or arg.startswith("max=") for arg in said.args)
     if said.name in _WITH_MAX and not has_max:
         yield f'"{said.name}" must have {_WITH_MAX[said.name]} parameter'
+
+
+def _levels(levels: Sequence[str]) -> Iterator[str]:
+    """Yield the errors of ngx_log_set_levels about several levels: only debug_* can be combined."""
+    for at, level in enumerate(levels):
+        is_part = level.startswith("debug_")
+        if at and not is_part:
+            yield f'duplicate log level "{level}"'
+        elif is_part and not all(one.startswith("debug_") for one in levels[:at]):
+            yield f'invalid log level "{level}"'
 
 
 def _case_of(form: _Form) -> re.RegexFlag:
@@ -399,6 +462,12 @@ def _is_bindable(word: str) -> bool:
         return True
     host, _, port = word.rpartition(":")
     return is_address(host.strip("[]")) and re.fullmatch(_PORT, port) is not None
+
+
+def _is_range(word: str) -> bool:
+    ends = [ipv4_number(one) for one in word.split("-")]
+    first, last = ends if len(ends) == 2 else (None, None)  # noqa: PLR2004 - the first and the last address
+    return first is not None and last is not None and first <= last
 
 
 def _is_network(word: str) -> bool:

@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
@@ -63,6 +64,8 @@ _LARGE_HEADERS: Final = "large_client_header_buffers"
 _SMALLEST_POOL_BYTES: Final = 256  # the default of connection_pool_size on 32-bit machines; on others, 512
 _MASKS: Final = frozenset({"msie6", "degradation"})  # names of built-in patterns of gzip_disable
 _GROUPS_OF_A_PATH: Final = 2
+_BYTE: Final = re.compile("0*[0-9A-Fa-f]{1,2}")
+_UTF8_BYTES: Final = re.compile("(?:[0-9A-Fa-f]{2})+")
 _CHARSETS: Final = 2  # the arguments of charset_map
 _NONE: Final = slice(0)
 _FILE_TEST: Final = re.compile("!?-[fdex]")
@@ -186,7 +189,21 @@ def _charset_maps(http: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             yield problem_at(table, '"charset_map" with "utf-8" charset should be given in the second column')
         elif pair in seen:
             yield problem_at(table, f'duplicate "charset_map" between {between}')
+        else:
+            to = _UTF8_BYTES if names[1] == "utf-8" else _BYTE
+            yield from _characters(table, (_BYTE, to))
         seen.add(pair)
+
+
+def _characters(table: Block, forms: Sequence[re.Pattern[str]]) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_charset_map about the lines of a table."""
+    for said in filter(is_given, table.own):
+        words = (said.name, *said.args)
+        if len(words) != len(forms):
+            yield problem_at(said, "invalid parameters number")
+        else:
+            wrong = (word for word, form in zip(words, forms, strict=True) if not form.fullmatch(word))
+            yield from (problem_at(said, f'invalid value "{word}"') for word in islice(wrong, 1))
 
 
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:

@@ -60,6 +60,13 @@ def is_address(host: str) -> bool:
     return True
 
 
+def ipv4_number(text: str) -> int | None:
+    """Return an IPv4 address as a number; None for anything else, and for 255.255.255.255, nginx's mark of an error."""
+    if ":" in text or text == "255.255.255.255" or not is_address(text):
+        return None
+    return int(ipaddress.IPv4Address(_LEADING_ZEROS.sub("", text)))
+
+
 def nginx_size(number: int) -> str:
     """Return a size in nginx's syntax, in the largest unit that leaves no fraction."""
     for unit in ("m", "k"):
