@@ -1,1 +1,1 @@
-"""Measures the costs of the lab itself, and prints the figures without a verdict."""
+"""Measures the costs of commands and of the recorder, and prints the figures without a verdict."""
