@@ -155,6 +155,10 @@ def test_a_directive_without_arguments_does_not_end_the_audit() -> None:
     assert of(http, main=text, events=text).facts.configuration.is_broken
 
 
+def test_a_block_with_an_empty_name_does_not_end_the_audit() -> None:
+    assert of('"" { listen 80; }').advice == ()
+
+
 @pytest.mark.parametrize("entry", ["'' ''", '"" $request_id', "multi_accept on", "default upgrade"])
 def test_entries_of_a_map_are_not_directives(entry: str) -> None:
     """A row without a directive, such as that for keepalive_min_timeout, must not be reported at every empty key."""

@@ -38,7 +38,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
     places: defaultdict[str, list[Block]] = defaultdict(list, main=main.blocks[:1])
     for block in main.below():
         places[block.name].append(block)
-    for line, concern in _rows_of(facts.version_numbers):
+    # A block may have an empty name, like the block of a row about a directive.
+    of_blocks = (row for row in _rows_of(facts.version_numbers) if row[1].block)
+    for line, concern in of_blocks:
         for at in filter(_is_seen, places[concern.block]):
             around = main if concern.block == "main" else at
             if (found := _meant(concern, at, around, facts)) is not None:
