@@ -304,3 +304,18 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "baseline": _baseline,
     "protocol": _protocol,
 }
+
+# Errors of these parsers need not have a position in MalformedEvidenceError: a format and a protocol message are
+# one line, and the messages about the others contain a file or a line.
+UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
+
+
+def is_parsed(name: str, content: bytes) -> bool:
+    """Return whether a parser reads an input; return False if it rejects it, with a place unless it is in UNPLACED."""
+    try:
+        READERS[name](content)
+    except MalformedEvidenceError as error:
+        has_place = {error.line, error.column, error.offset} != {None}
+        require(has_place or name in UNPLACED, f"an error without a place: {error}")
+        return False
+    return True

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,10 +29,10 @@ class Kill:
 
 
 def kill_once(
-    *clients: docker.DockerClient,
+    client: docker.DockerClient,
+    *,
     after_s: float,
     results: Path,
-    arguments: Sequence[str] = SHORTEST_RUN,
     has: int = 0,
     environment: Mapping[str, str] | None = None,
 ) -> Kill:
@@ -41,25 +41,21 @@ def kill_once(
     ``after_s`` begins once the run has created ``has`` resources. When this returns, the reaper still watches for a few
     seconds. Raises TimeoutError: Something was left after two minutes.
     """
-    child = start_pytest(*arguments, results=results, environment=environment)
+    child = start_pytest(*SHORTEST_RUN, results=results, environment=environment)
     try:
         wait_until(
-            lambda: child.poll() is not None or len(_resources(clients, child.pid)) >= has, within_s=GONE_WITHIN_S
+            lambda: child.poll() is not None or len(resources_of(client, child.pid)) >= has, within_s=GONE_WITHIN_S
         )
         child.wait(timeout=after_s)
     except subprocess.TimeoutExpired:
         alive = True
     else:
         alive = False
-    resources = len(_resources(clients, child.pid))
+    resources = len(resources_of(client, child.pid))
     child.kill()
     child.communicate()
-    gone_after_s = wait_until(lambda: not _resources(clients, child.pid), within_s=GONE_WITHIN_S)
+    gone_after_s = wait_until(lambda: not resources_of(client, child.pid), within_s=GONE_WITHIN_S)
     return Kill(after_s=after_s, alive=alive, resources=resources, gone_after_s=gone_after_s)
-
-
-def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
-    return [name for client in clients for name in resources_of(client, pid)]
 
 
 def life_s(results: Path, environment: Mapping[str, str]) -> float:

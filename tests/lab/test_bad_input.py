@@ -1,9 +1,6 @@
 """Problems outside the project give a clear message; a run that cannot continue ends with a status other than 0."""
 
 import json
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import docker
@@ -114,32 +111,3 @@ def test_an_unusable_results_folder_gives_one_error(tmp_path: Path) -> None:
     assert "The results folder cannot be used: not a folder" in output
     assert " 1 error in " in output
     assert "Traceback" not in output
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 16 KiB; the trials of one claim take 28 KiB."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
-@pytest.mark.slow  # tests/unit/proof/scenario/test_evidence.py also tests a full disk
-def test_a_full_disk_ends_the_run_and_keeps_what_was_written(small_disk: Path) -> None:
-    """Trials fill the disk during the measurement; results.json stays valid."""
-    child = start_pytest(*SHORTEST_RUN, results=small_disk)
-    output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
-    assert child.returncode != 0
-    assert "Results could not be written: No space left on device" in output
-    assert "/trials.jsonl" in output
-    assert "--results FOLDER" in output
-    assert "Traceback" not in output
-    assert json.loads((small_disk / "latest" / "results.json").read_text(encoding="utf-8"))["cells"] == []

@@ -1,25 +1,58 @@
 """Labs with shaped links leave nothing behind; without a shaper, only claims on shaped links are skipped."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-import docker
 import pytest
 
 from fixtures.engine import BuiltImages
-from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, start_pytest
-from tests.lab.many_links import start_many
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, start_pytest, wait_until
+from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.network.links import NATIVE
-from tuneproof.lab.network.shaper import why_impossible
+from tuneproof.lab.network.links import AUTO, NATIVE
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
+from tuneproof.lab.network.shaper import choose_shaper, why_impossible
+from tuneproof.lab.topology.lab import Lab
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
+def interfaces() -> set[str]:
+    """Return the names of this machine's network interfaces; those on a remote engine's machine are not visible."""
+    return {entry.name for entry in Path("/sys/class/net").iterdir()}
+
+
+def user_mode_kernels() -> Iterator[int]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            if command.startswith("linux.uml"):
+                yield int(entry.name)
+
+
 def test_labs_with_shaped_links_leave_no_link_and_no_user_mode_kernel(
-    engine: docker.DockerClient, lab_session: Session
+    lab_session: Session, images: BuiltImages
 ) -> None:
-    """start_many checks each lab; ``python -m tests.lab.many_links 50`` tries more."""
-    assert len(list(start_many(engine, lab_session, 3))) == 1 + 3
+    """The engine removes an endpoint's link a moment after its container."""
+    shaper = choose_shaper(AUTO, why_impossible(lab_session, images.roles["netadmin"]))
+    netadmin, client = images.roles["netadmin"], images.roles["client"]
+    specs = path_lab_specs(
+        shaper=shaper, netadmin_image=netadmin, client_image=client, peer_cpuset="", others_cpuset=""
+    )
+    before, kernels_before = interfaces(), set(user_mode_kernels())
+    for _ in range(3):
+        with Lab(lab_session) as lab:
+            lab.start(specs)
+            links = ShapedLinks(lab, shaper=shaper)
+            profile = PROFILES["slow-client"]
+            links.apply(profile, subject=PEER)
+            links.measure("client", profile.client, subject=PEER, plan=QUICK_PROBES)
+        wait_until(lambda: interfaces() <= before, within_s=GONE_WITHIN_S)
+        wait_until(lambda: set(user_mode_kernels()) <= kernels_before, within_s=GONE_WITHIN_S)
 
 
 def test_claims_on_the_bare_network_are_decided_even_if_no_link_can_be_shaped(

@@ -18,9 +18,7 @@ from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import MAINLINE
-from tuneproof.proof.scenario import containers
 from tuneproof.proof.scenario.arms import Arm
-from tuneproof.proof.scenario.preconditions import PreconditionError
 
 pytestmark = pytest.mark.engine
 
@@ -165,24 +163,6 @@ def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> Non
     stopped, other = (sum(lag_ms >= 50 for lag_ms in probe.lag_ms) for probe in probes)
     assert stopped >= 6
     assert other <= stopped / 2
-
-
-@pytest.mark.slow  # tests/unit/proof/scenario tests this with a canned message of the loader.
-def test_a_recorder_that_cannot_be_loaded_fails_a_precondition(
-    place_cpus: PlaceCpus,
-    lab_session: Session,
-    images: BuiltImages,
-    nginx: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The subject runs without the recorder; the message contains the loader's reason."""
-    monkeypatch.setattr(containers, "RECORDER_PATH", "/nowhere/recorder.so")
-    lab = started(place_cpus(()), lab_session, images, nginx, subject(records_turns=True))
-    with (
-        pytest.raises(PreconditionError, match=r"no record of loop iterations.*ld\.so: object '/nowhere/recorder\.so'"),
-        lab,
-    ):
-        pytest.fail("the lab started")
 
 
 def _process(line: str) -> int | None:

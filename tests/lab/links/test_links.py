@@ -22,7 +22,6 @@ from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportSta
 from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.base import Outcome
-from tuneproof.lab.network import shaped_links
 from tuneproof.lab.network.agent import owner_name, shape
 from tuneproof.lab.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
 from tuneproof.lab.network.link_faults import PRECONDITION
@@ -224,21 +223,6 @@ def test_a_link_with_a_foreign_qdisc_is_not_shaped(lab: Lab, links: ShapedLinks)
         shape(links.agent(PEER), WAN.client)
     remove = foreign.partition("ip.tc")[0] + "ip.tc('del', index=index, root=True)"
     lab[owner_name(PEER)].run(["python3", "-c", remove])
-
-
-@pytest.mark.slow  # test_netem_accuracy.py detects wrong links; test_lab_links.py checks the failed precondition
-def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
-    nginx: str, host_snapshot: Snapshot, measure: Measure, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The precondition is measured, so a shaper that falsely reports success is noticed."""
-    monkeypatch.setattr(shaped_links, "shape", lambda _agent, _profile: {})
-    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
-    claim = scenario.claim("loaded_worker_stalls")
-    lab = Key(f"{SCENARIO} over a link that was not shaped", "", nginx, WAN.name)
-    with measure(lab, scenario, [claim]) as measures:
-        cell = measures.decide(claim)
-    assert cell.verdict == "unsupported"
-    assert "of the delays are below" in cell.reason
 
 
 @pytest.mark.slow
