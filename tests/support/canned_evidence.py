@@ -19,6 +19,7 @@ from tuneproof.explain.parse.error_log import ErrorLog
 from tuneproof.explain.parse.figures import Distribution, distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.machine import FullDisks, MachineCpu
+from tuneproof.explain.parse.packet_losses import PacketLoss
 from tuneproof.explain.parse.processes import status
 from tuneproof.explain.parse.processes.pidstat import PidstatSample
 from tuneproof.explain.parse.processes.schedstat import Schedstat
@@ -295,6 +296,7 @@ KINDS: Final = {
     LoadRun: "load_runs",
     MachineCpu: "machine_cpus",
     FullDisks: "disks",
+    PacketLoss: "packet_losses",
 }
 
 

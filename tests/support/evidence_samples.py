@@ -41,6 +41,21 @@ SAMPLES = {
         " 1  0      0 165533 271908 654614    0    0   654  2145 1431 3410  9  7 84  0  0\n"
     ),
     Kind.DF: "Filesystem      Size  Used Avail Use% Mounted on\n/dev/vda1        20G   20G     0 100% /\n",
+    Kind.INTERFACES: (
+        "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000\n"
+        "    link/ether 52:54:00:12:34:56 brd ff:ff:ff:ff:ff:ff\n"
+        "    RX:  bytes packets errors dropped  missed   mcast\n"
+        "     123456789    9900    100     500     300      12\n"
+        "    TX:  bytes packets errors dropped carrier collsns\n"
+        "      98765432    9950     50       0       0       0\n"
+    ),
+    Kind.MTR: (
+        "Start: 2026-11-26T10:00:00+0000\n"
+        "HOST: web                         Loss%   Snt   Last   Avg  Best  Wrst StDev\n"
+        "  1.|-- 10.0.0.1                  60.0%   100    0.3   0.3   0.2   0.4   0.1\n"
+        "  2.|-- ???                       100.0   100    0.0   0.0   0.0   0.0   0.0\n"
+        "  3.|-- app.example               10.0%   100    9.1   9.3   9.0  10.4   0.1\n"
+    ),
     Kind.NGINX_CONF: "# the front\nworker_processes 2;\nevents { worker_connections 1024; }\nhttp {\n}\n",
     Kind.SCHEDSTAT: "2162830 103450 12\n",
 }

@@ -12,7 +12,7 @@ from typing import Protocol
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.found import Found
-from tuneproof.explain.parse import event_loop, event_loop_summary, machine
+from tuneproof.explain.parse import event_loop, event_loop_summary, machine, packet_losses
 from tuneproof.explain.parse.capture import capture_summary
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.capture_summary import figures as capture_figures
@@ -23,6 +23,7 @@ from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.load_tools.run import figures as load_figures
+from tuneproof.explain.parse.packet_losses import PacketLoss
 from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.processes.schedstat import Schedstat
 from tuneproof.explain.parse.processes.status import ProcessStatus
@@ -164,6 +165,12 @@ def _disks(name: str, text: str) -> _Read:
     return machine.disk_figures(read), (), EvidenceSet(disks=(Named(name=name, content=read),))
 
 
+def _losses(parse: Callable[[str], tuple[PacketLoss, ...]], name: str, text: str) -> _Read:
+    losses = parse(text)
+    evidence = EvidenceSet(packet_losses=(Named(name=name, content=losses),))
+    return packet_losses.figures(losses)[:MOST_FIGURES], (), evidence
+
+
 def _pidstat(name: str, text: str) -> _Read:
     report = pidstat.report(text)
     evidence = EvidenceSet(pidstat=(Named(name=name, content=report.samples),))
@@ -190,6 +197,8 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
         Kind.EVENT_LOOPS: _event_loops,
         Kind.MACHINE_CPU: _machine_cpu,
         Kind.DF: _disks,
+        Kind.INTERFACES: partial(_losses, packet_losses.interfaces),
+        Kind.MTR: partial(_losses, packet_losses.mtr_report),
     }
 )
 """The reader of each kind of text."""

@@ -20,11 +20,11 @@ _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
 _LOGS: Final = r"(?:docker|podman|kubectl)(?: compose| service)? logs|journalctl|dmesg"
 _BARE: Final = re.compile(
     rf"[$%] (?P<command>{_AROUND}"
-    rf"(?:ss|nstat|netstat|cat|pidstat|vmstat|iostat|mpstat|sar|df|ab|wrk2?|h2load|head|tail|zcat|grep|nginx|sleep|{_LOGS})\b.*)"
+    rf"(?:ss|nstat|netstat|cat|pidstat|vmstat|iostat|mpstat|sar|df|ip|mtr|ab|wrk2?|h2load|head|tail|zcat|grep|nginx|sleep|{_LOGS})\b.*)"
 )
 _ROOT: Final = re.compile(
     rf"# (?P<command>{_AROUND}"
-    r"(?:(?:ss|nstat|netstat|pidstat|vmstat|iostat|mpstat|sar|df|nginx)(?: +[-|>\d].*)?"
+    r"(?:(?:ss|nstat|netstat|pidstat|vmstat|iostat|mpstat|sar|df|ip|mtr|nginx)(?: +[-|>\d].*)?"
     r"|(?:cat|ab|wrk2?|h2load|head|tail|zcat|grep) .*[/-].*"
     rf"|(?:{_LOGS}) .*))"
 )

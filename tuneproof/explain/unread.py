@@ -97,7 +97,7 @@ _OTHERS: Final = (
     (r"^(?:tcp|udp) +\d+ .*\bsrc=\S+ dst=", f"the kernel's connection tracking: {_SOCKETS}"),
     (
         r"^\d+: \S+: <[A-Z_,]+>|^Kernel Interface table|^Iface +MTU +RX-OK",
-        "a list of interfaces: packets under dropped, missed or RX-DRP may be lost; explain reads softnet_stat",
+        "a list of interfaces: explain reads ip -s link, which counts each one's lost packets",
     ),
     (r"^\[ *\d+\.\d{6}\] ", "kernel messages, none of which is known to concern nginx"),
     (
@@ -113,7 +113,7 @@ _OTHERS: Final = (
         r"^\s*time_(?:namelookup|connect|appconnect|starttransfer|total)\b",
         "times of single requests, by curl -w: nginx's access log of that moment shows its own part of them",
     ),
-    (r"^PING \S+ \(|^HOST: .* Loss%|^traceroute to ", f"the output of ping, mtr or traceroute: {_PACKETS}"),
+    (r"^PING \S+ \(|^traceroute to ", f"the output of ping or traceroute: {_PACKETS}"),
     (r"^Limit +Soft Limit +Hard Limit", "a process's limits: nginx's error log names the limit that it reaches"),
     (r"^COMMAND +PID +(?:TID +)?.*\bFD +TYPE ", f"open files, by lsof: {_SOCKETS}"),
     (r"^ +total +used +free ", "the machine's memory, by free: dmesg -T and nginx's error log show whether it ran out"),

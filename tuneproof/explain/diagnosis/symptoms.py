@@ -121,6 +121,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
         for text in _of_load(run.content):
             yield Reason(text=text, files=(run.name,))
     yield from _of_sockets(evidence)
+    yield from _of_losses(evidence)
     yield from _of_captures(evidence)
     changes = CounterChanges(evidence)
     for name, *what in _SINCE_BOOT:
@@ -274,6 +275,14 @@ def _of_machine(evidence: EvidenceSet) -> Iterator[Reason]:
         for mount in disks.content.mounts:
             is_left = "inodes are left" if disks.content.are_inodes else "space is left"
             yield Reason(text=f"No {is_left} on {mount}: writes to it fail.", files=(disks.name, *logs))
+
+
+def _of_losses(evidence: EvidenceSet) -> Iterator[Reason]:
+    for losses in evidence.packet_losses:
+        for loss in losses.content:
+            if lower_limit(loss.lost, loss.of) >= TOUCHED_SHARE:
+                text = f"{loss.lost} of {loss.of} ({share(loss.lost / loss.of)}) {loss.what}."
+                yield Reason(text=text, files=(losses.name,), would_decide=loss.would_decide)
 
 
 def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:
