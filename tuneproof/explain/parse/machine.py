@@ -6,6 +6,7 @@ A header names the columns; without them, such as in the output of sar -n, nothi
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from tuneproof.explain.parse.figures import Figure
@@ -17,9 +18,19 @@ _STEAL: Final = ("st", "%steal")
 _ALL_CPUS: Final = "all"
 _SINCE_BOOT: Final = frozenset({"id", "avg-cpu:"})
 _AVERAGES: Final = re.compile(r"[^0-9\s]+:")
+_TIME: Final = re.compile(r"\d\d:\d\d:\d\d(?: [AP]M)?(?=\s)")
 _NUMBER: Final = re.compile(r"\d{1,12}(?:[.,]\d{1,6})?")
 # A long source is on a separate line, and a folder may contain blanks.
 _FILE_SYSTEM: Final = re.compile(r"(?:\S+)?\s+(?:[a-z][\w.]*\s+)?(?:[\d.,]+[A-Za-z]{0,3}\s+){2}(0)\s+100%\s+(/.*)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuInterval:
+    """The CPU time of the whole machine in one interval, as shares of all CPUs' time."""
+
+    busy: float
+    stolen: float
+    end: str = ""  # the time of its end as printed, such as "10:00:02 AM"; empty if unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +40,8 @@ class MachineCpu:
     intervals: int
     busy: float  # neither idle nor waiting for disks; includes stolen time
     stolen: float  # time in which the hypervisor ran something else
+    in_order: tuple[CpuInterval, ...] = ()  # each interval
+    interval_s: int = 1  # the length of the shortest one, if known; the tools' shortest one is 1 s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +57,7 @@ def cpu(text: str) -> MachineCpu:
 
     Raises MalformedEvidenceError: There is no other line.
     """
-    samples: list[tuple[float, float]] = []
+    samples: list[CpuInterval] = []
     header: list[str] = []
     is_since_boot = False
     for line in text.split("\n"):
@@ -56,14 +69,27 @@ def cpu(text: str) -> MachineCpu:
             header = []
         elif header and words and not _AVERAGES.match(line) and (values := _values(header, words)):
             free, stolen = (sum(values.get(name, 0.0) for name in names) for names in (_IDLE + _WAIT, _STEAL))
-            samples.append((1 - free / 100, stolen / 100))
+            time = _TIME.match(line)
+            samples.append(CpuInterval(busy=1 - free / 100, stolen=stolen / 100, end=time[0] if time else ""))
     del samples[: 1 if is_since_boot else 0]
     if not samples:
         raise MalformedEvidenceError(
             "expected the CPU time of intervals, such as vmstat 1 10, not only that since boot"
         )
-    busy, stolen = (sum(values) / len(samples) for values in zip(*samples, strict=True))
-    return MachineCpu(intervals=len(samples), busy=busy, stolen=stolen)
+    return MachineCpu(
+        intervals=len(samples),
+        busy=sum(each.busy for each in samples) / len(samples),
+        stolen=sum(each.stolen for each in samples) / len(samples),
+        in_order=tuple(samples),
+        interval_s=_shortest_s([each.end for each in samples]),
+    )
+
+
+def _shortest_s(ends: list[str]) -> int:
+    """Return the time from one interval's end to the next, of two that are closest, in seconds; 1 if unknown."""
+    # A clock of twelve hours begins again within a recording, as one of 24 hours does at midnight.
+    at_s = [int(end[:2]) % 12 * 3600 + int(end[3:5]) * 60 + int(end[6:8]) for end in ends if end]
+    return min(((later - earlier) % 43_200 for earlier, later in pairwise(at_s)), default=0) or 1
 
 
 def _values(header: list[str], words: list[str]) -> Mapping[str, float]:
@@ -94,9 +120,11 @@ def _full(lines: list[str]) -> Iterator[str]:
 
 def cpu_figures(read: MachineCpu) -> tuple[Figure, ...]:
     """Return the figures of the machine's CPUs."""
+    busiest = max((each.busy for each in read.in_order), default=read.busy)
     return (
         Figure(key="intervals", name="intervals", value=read.intervals),
         Figure(key="machine_busy_pct", name="the machine's CPUs busy", value=100 * read.busy, unit="%"),
+        Figure(key="machine_busiest_pct", name="busy in the busiest interval", value=100 * busiest, unit="%"),
         Figure(key="machine_stolen_pct", name="stolen by the hypervisor", value=100 * read.stolen, unit="%"),
     )
 

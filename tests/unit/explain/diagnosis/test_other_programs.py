@@ -42,7 +42,7 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.access_log.sums import Outage
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
-from tuneproof.explain.parse.machine import FullDisks, MachineCpu
+from tuneproof.explain.parse.machine import CpuInterval, FullDisks, MachineCpu
 from tuneproof.explain.parse.sockets.table import SocketAddress, SocketEntry
 
 
@@ -323,6 +323,43 @@ def test_evidence_with_a_symptom_but_no_known_cause_is_not_healthy(given: object
     text = screen(seen(given))
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
     assert any(line.startswith(f"Users: {expected}") for line in text), text
+
+
+def recorded(busy: int, idle: int, *, stolen: float = 0.0, end: str = "", interval_s: int = 1) -> MachineCpu:
+    """Return a recording in which the CPUs were busy for some intervals in a row, and hardly before and after."""
+    bad = CpuInterval(busy=0.98, stolen=stolen, end=end)
+    good = CpuInterval(busy=0.1, stolen=0.0, end=end and "00:00:01")
+    return MachineCpu(
+        intervals=busy + idle,
+        busy=0.2,
+        stolen=0.0,
+        in_order=(*[good] * (idle - 1), *[bad] * busy, good),
+        interval_s=interval_s,
+    )
+
+
+@pytest.mark.parametrize(
+    ("cpu", "expected"),
+    [
+        (recorded(3, 27), "busy 98 % of the time in 3 of 30 intervals in a row: processes wait for a CPU."),
+        (recorded(3, 28), ""),
+        (recorded(2, 2), ""),
+        (recorded(60, 3540), "busy 98 % of the time in 60 of 3600 intervals in a row: processes"),
+        (recorded(59, 3541), ""),
+        (
+            recorded(1, 143, end="10:20:01 AM", interval_s=600),
+            "busy 98 % of the time in 1 of 144 intervals, which ended at 10:20:01 AM: processes wait",
+        ),
+        (recorded(1, 143, interval_s=59), ""),
+        (recorded(3, 27, stolen=0.49), "had to wait 50 % of the time in which they had work (steal) in 3 of 30"),
+    ],
+)
+def test_a_busy_period_within_a_long_recording_is_a_symptom(cpu: MachineCpu, expected: str) -> None:
+    texts = [each.text for each in diagnose(seen(cpu)).symptoms]
+    assert len(texts) == bool(expected)
+    assert all(
+        text.startswith(f"The machine's CPUs {expected if 'steal' in text else f'were {expected}'}") for text in texts
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.explain.parse.machine import cpu, full_disks
+from tuneproof.explain.parse.machine import cpu, cpu_figures, full_disks
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 VMSTAT = """\
@@ -40,6 +40,31 @@ avg-cpu:  %user   %nice %system %iowait  %steal   %idle
 def test_the_mean_of_all_intervals_is_read_without_that_since_boot(text: str) -> None:
     read = cpu(text.replace("\n", "\r\n"))
     assert (read.intervals, round(read.busy, 3), round(read.stolen, 3)) == (2, 0.85, 0.4)
+
+
+def test_each_interval_is_read_with_the_time_of_its_end() -> None:
+    read = cpu(SAR)
+    assert [(round(each.busy, 3), each.stolen, each.end) for each in read.in_order] == [
+        (0.8, 0.5, "10:00:02 AM"),
+        (0.9, 0.3, "10:00:03 AM"),
+    ]
+    (busiest,) = (figure.value for figure in cpu_figures(read) if figure.key == "machine_busiest_pct")
+    assert busiest == pytest.approx(90)
+
+
+@pytest.mark.parametrize(
+    ("text", "length_s"),
+    [
+        (SAR, 1),
+        (VMSTAT, 1),
+        (SAR.replace("10:00:02 AM", "09:50:03 AM"), 600),
+        (SAR.replace("10:00:02 AM", "11:50:01 PM").replace("10:00:03 AM", "12:00:01 AM"), 600),
+        (SAR.replace("10:00:02 AM", "23:50:01").replace("10:00:03 AM", "00:00:01").replace(" AM", ""), 600),
+    ],
+    ids=["a second", "unknown", "ten minutes", "twelve hours", "midnight"],
+)
+def test_the_length_of_an_interval_is_the_time_between_two_ends(text: str, length_s: int) -> None:
+    assert cpu(text).interval_s == length_s
 
 
 def test_a_mean_since_boot_is_not_an_interval() -> None:

@@ -1,12 +1,15 @@
 """How much nginx's workers use a CPU, and wait for one, according to schedstat, pidstat and top."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Reason
+from tuneproof.explain.diagnosis.signs.outages import NOTICED_SHARE
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, WAITING_SHARE
+from tuneproof.explain.parse.machine import CpuInterval, MachineCpu
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 from tuneproof.wording import share
 
@@ -22,6 +25,8 @@ _WHO_STEALS: Final = (
 )
 # The least share of all CPU time: with little work, a large part of it may be stolen without anybody noticing.
 STOLEN_SHARE: Final = 0.1
+# Users notice CPUs that are busy for a minute.
+_LONG_S: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,20 +75,43 @@ def starved_workers(evidence: EvidenceSet) -> list[CpuWait]:
 
 
 def busy_machines(evidence: EvidenceSet) -> Iterator[Reason]:
-    """Yield the machines with processes that wait for a CPU, nginx or others."""
+    """Yield the machines with processes that wait for a CPU, nginx or others: on average, or for some time."""
     for named in evidence.machine_cpus:
-        cpu = named.content
-        if cpu.intervals < ENOUGH_EVENTS:
-            continue
-        if cpu.stolen >= STOLEN_SHARE and cpu.stolen >= WAITING_SHARE * cpu.busy:
-            part = share(cpu.stolen / cpu.busy)
-            text = (
-                f"The machine's CPUs had to wait {part} of the time in which they had work (steal): its hypervisor ran "
-            )
-            yield Reason(text=f"{text}something else.", files=(named.name,), would_decide=_WHO_STEALS)
-        elif cpu.busy >= _BUSY_SHARE:
-            text = f"The machine's CPUs were busy {share(cpu.busy)} of the time: processes wait for a CPU."
+        if stolen := _period(named.content, _is_stolen):
+            part, when = share(stolen[0].stolen / stolen[0].busy), stolen[1]
+            text = f"The machine's CPUs had to wait {part} of the time in which they had work (steal){when}: "
+            text += "its hypervisor ran something else."
+            yield Reason(text=text, files=(named.name,), would_decide=_WHO_STEALS)
+        elif busy := _period(named.content, _is_busy):
+            text = f"The machine's CPUs were busy {share(busy[0].busy)} of the time{busy[1]}: processes wait for a CPU."
             yield Reason(text=text, files=(named.name,), would_decide=WHO_RUNS)
+
+
+def _is_stolen(cpu: CpuInterval) -> bool:
+    return cpu.stolen >= STOLEN_SHARE and cpu.stolen >= WAITING_SHARE * cpu.busy
+
+
+def _is_busy(cpu: CpuInterval) -> bool:
+    return cpu.busy >= _BUSY_SHARE
+
+
+def _period(cpu: MachineCpu, is_bad: Callable[[CpuInterval], bool]) -> tuple[CpuInterval, str] | None:
+    """Return the mean of all intervals if it is bad, or of the longest run of bad ones and when it was; or None.
+
+    A short run is normal: a job that uses all CPUs for a few seconds.
+    """
+    whole = CpuInterval(busy=cpu.busy, stolen=cpu.stolen)
+    if cpu.intervals >= ENOUGH_EVENTS and is_bad(whole):
+        return whole, ""
+    runs = (tuple(group) for has_bad, group in groupby(cpu.in_order, is_bad) if has_bad)
+    run = max(runs, key=len, default=())
+    is_long = len(run) * cpu.interval_s >= _LONG_S
+    if not is_long and len(run) < max(ENOUGH_EVENTS, NOTICED_SHARE * cpu.intervals):
+        return None
+    busy, stolen = (sum(values) / len(run) for values in zip(*((each.busy, each.stolen) for each in run), strict=True))
+    at = " to ".join(dict.fromkeys((run[0].end, run[-1].end))) if run[0].end else ""
+    when = f" in {len(run)} of {cpu.intervals} intervals{' in a row' if len(run) > 1 else ''}"
+    return CpuInterval(busy=busy, stolen=stolen), f"{when}{f', which ended at {at}' if at else ''}"
 
 
 def busy_workers(evidence: EvidenceSet) -> Iterator[Reason]:
