@@ -57,6 +57,7 @@ class MessageFinding:
     servers: Mapping[str, int] = field(default_factory=dict)
     requests: Mapping[str, int] = field(default_factory=dict)
     zones: Mapping[str, int] = field(default_factory=dict)
+    resolvers: Mapping[str, int] = field(default_factory=dict)
     consequences: tuple["MessageFinding", ...] = ()  # messages that follow from this one and are listed with it
     answered: int | None = None  # number of requests with its status in the access logs; None if unknown
     of_requests: int | None = None  # number of all requests in the access logs; None if none covers that time
@@ -272,6 +273,7 @@ def _finding(
         servers=_sum(count.servers for count in all_counts),
         requests=_sum(count.requests for count in all_counts),
         zones=_sum(count.zones for count in all_counts),
+        resolvers=_sum(count.resolvers for count in all_counts),
         answered=sum(statuses.get(status, 0) for status in row.statuses) if requests and row.statuses else None,
         of_requests=requests,
     )

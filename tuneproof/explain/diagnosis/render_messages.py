@@ -136,6 +136,7 @@ def _about(finding: MessageFinding) -> str:
     parts = [
         _names("upstream", "upstreams", finding.upstreams),
         _names("zone", "zones", finding.zones),
+        _names("DNS server", "DNS servers", finding.resolvers),
         _names("request", "requests", finding.requests),
         _names("server", "servers", finding.servers),
         _names("client", "clients", finding.clients),
@@ -199,6 +200,7 @@ def _json(finding: MessageFinding) -> dict[str, Any]:
         "example": finding.example,
         "upstreams": dict(finding.upstreams),
         "zones": dict(finding.zones),
+        "resolvers": dict(finding.resolvers),
         "requests": dict(finding.requests),
         "servers": dict(finding.servers),
         "clients": dict(finding.clients),

@@ -45,6 +45,7 @@ _IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27
 _CONNECTION: Final = re.compile(r"\d{1,12} ")
 # The PROXY protocol where nginx expects a request.
 _PROXY: Final = ', request: "PROXY '
+_RESOLVER: Final = re.compile(r" while resolving, resolver: (\S{1,100})")
 _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
 
 
@@ -63,6 +64,7 @@ class MessageCount:
     requests: Mapping[str, int] = field(default_factory=dict)
     """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, for limits and full zones
+    resolvers: Mapping[str, int] = field(default_factory=dict)  # by the DNS server's address
     codes: Mapping[str, int] = field(default_factory=dict)  # by the number in the message, if the row depends on it
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
     streams: int = 0  # number about connections in stream{} or mail{}, not about requests
@@ -89,6 +91,7 @@ class _Count:
         "mails",
         "number",
         "requests",
+        "resolvers",
         "schemes",
         "servers",
         "streams",
@@ -107,6 +110,7 @@ class _Count:
         self.servers: dict[str, int] = {}
         self.requests: dict[str, int] = {}
         self.zones: dict[str, int] = {}
+        self.resolvers: dict[str, int] = {}
         self.schemes: dict[str, int] = {}
         self.codes: dict[str, int] = {}
 
@@ -134,6 +138,8 @@ class _Count:
             _more(self.codes, code_of(message), times)
         if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
             _more(self.zones, zone[1], times)
+        if ", resolver: " in message and (resolver := _RESOLVER.search(message)) is not None:
+            _more(self.resolvers, resolver[1], times)
 
 
 def _end_of_words(message: str) -> int:
@@ -232,6 +238,7 @@ class MessageCounts:
                 servers=_most(count.servers),
                 requests=_most(count.requests),
                 zones=_most(count.zones),
+                resolvers=_most(count.resolvers),
                 codes=_most(count.codes),
                 schemes=_most(count.schemes),
                 streams=count.streams,

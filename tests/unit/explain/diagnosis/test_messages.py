@@ -69,6 +69,14 @@ def test_a_finding_has_the_count_times_and_subjects_of_its_messages() -> None:
     assert about == "upstream 10.0.0.5:80; request GET /a/*; server shop; clients 10.0.0.9 (3), 10.0.0.8 (2)."
 
 
+def test_a_dns_server_that_cannot_be_reached_is_named() -> None:
+    failed = "[error] 7#7: recv() failed (111: Connection refused) while resolving, resolver: 10.0.0.{}:53"
+    (finding,) = found(written(*map(failed.format, (2, 2, 3)))).looks
+    assert "DNS servers 10.0.0.2:53 (2), 10.0.0.3:53 (1)." in [line.text for line in answer(finding)]
+    (shown,) = to_json(found(written(failed.format("2"))))["found"]
+    assert shown["resolvers"] == {"10.0.0.2:53": 1}
+
+
 @pytest.mark.parametrize(
     ("last", "lasted"),
     [
