@@ -10,9 +10,10 @@ import docker
 
 from tuneproof.lab.engine.labels import Session
 
-# This script uses both CPUs of a small host, and prints each configuration's name and nginx's messages on one line.
+# Four processes, since some configurations wait for DNS queries that fail. The script prints each configuration's name
+# and nginx's messages on one line.
 _ASK: Final = r"""
-cd /asked && ls | xargs -P 2 -n 100 sh -c '
+cd /asked && ls | xargs -P 4 -n 20 sh -c '
 for file; do
     printf "%s\t%s\n" "$file" "$(nginx -t -c "/asked/$file" 2>&1 | tr "\n" " ")"
 done' ask

@@ -29,22 +29,22 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
-def test_a_rows_values_have_the_declared_types(line: Line) -> None:
+def test_a_rows_values_have_the_declared_types() -> None:
     """A threshold is given only if it is needed, and claims or audits accept each keyword."""
-    assert wrong_kinds(line) == []
-    assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
-    is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
-    assert (line.threshold is not None) == bool(line.why) == (is_compared and line.alike is None)
-    assert not line.arms or (line.what and line.sentence and (line.source or line.alike))
-    assert not (line.value and line.effect)
-    assert line.compare in {"ratio", "inverse", "difference"}
-    assert line.shows in {"above", "any", "below", "rising"}
-    for concern in line.audit:
-        assert wrong_kinds(concern) == []
-        assert concern.state in set(State)
-        assert bool(concern.directive) != bool(concern.block)
-        assert all(name in WHERE or " " in name for name in (concern.where, concern.unless) if name)
+    for line in every_line():
+        assert wrong_kinds(line) == []
+        assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
+        is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
+        assert (line.threshold is not None) == bool(line.why) == (is_compared and line.alike is None)
+        assert not line.arms or (line.what and line.sentence and (line.source or line.alike))
+        assert not (line.value and line.effect)
+        assert line.compare in {"ratio", "inverse", "difference"}
+        assert line.shows in {"above", "any", "below", "rising"}
+        for concern in line.audit:
+            assert wrong_kinds(concern) == []
+            assert concern.state in set(State)
+            assert bool(concern.directive) != bool(concern.block)
+            assert all(name in WHERE or " " in name for name in (concern.where, concern.unless) if name)
 
 
 def test_a_value_of_another_type_is_noticed() -> None:

@@ -61,12 +61,12 @@ def test_there_are_claims_of_all_forms_and_plans() -> None:
     assert sum(bool(claim.further_looks) for claim in CLAIMS.values()) >= 2 * 3
 
 
-@pytest.mark.parametrize("key", CLAIMS, ids="-".join)
-def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tuple[str, str, str]) -> None:
+def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared() -> None:
     """A look that cannot decide would waste its blocks."""
-    for plan in sides(key, CLAIMS[key].looks(LOOKS[key[0]])):
-        assert 0 < plan.error <= ERROR_RATE
-        assert all(look.needed <= look.units for look in plan.looks)
+    for key, claim in CLAIMS.items():
+        for plan in sides(key, claim.looks(LOOKS[key[0]])):
+            assert 0 < plan.error <= ERROR_RATE, key
+            assert all(look.needed <= look.units for look in plan.looks), key
 
 
 @pytest.mark.parametrize("key", OWN_LOOKS, ids="-".join)
