@@ -34,6 +34,14 @@ VALUES: Final = {
     "msec": re.compile(rf"(?=.*[0-9])(?:[0-9]*w *)?{_DAYS_AND_LESS}(?:[0-9]*ms *)?[0-9 ]*"),
     "sec": re.compile(rf"(?=.*[0-9])(?:[0-9]*y *)?(?:[0-9]*M *)?(?:[0-9]*w *)?{_DAYS_AND_LESS}[0-9 ]*"),
 }
+# Numbers of arguments that only other products accept: nginx Plus has "sync", Tengine several keys, Angie several names
+# of a location, and separate modules have their own "sticky".
+_OF_OTHERS: Final = {
+    "limit_req_zone": re.compile(r".* sync|\$\S+ \$.*"),
+    "limit_conn_zone": re.compile(".* sync"),
+    "location": re.compile(r"[=~^@/]\S*(?: [=~^@/]\S*)+"),
+    "sticky": re.compile(".*"),
+}
 _BUFFERS: Final = "buffers"  # a number and a size, both greater than zero
 _ZERO: Final = re.compile(r"0+[kKmM]?\Z")
 
@@ -160,7 +168,8 @@ def _own_problem(row: Directive, args: Sequence[str], *, has_block: bool) -> str
     if row.is_block and not has_block:
         return f'directive "{row.name}" has no opening "{{"'
     is_few = len(args) < row.least_args
-    if is_few or (row.most_args is not None and len(args) not in row.counts):
+    is_wrong = is_few or (row.most_args is not None and len(args) not in row.counts)
+    if is_wrong and not (row.name in _OF_OTHERS and _OF_OTHERS[row.name].fullmatch(" ".join(args))):
         return f'invalid number of arguments in "{row.name}" directive'
     if row.is_flag and args[0].lower() not in {"on", "off"}:
         return f'invalid value "{args[0]}" in "{row.name}" directive, it must be "on" or "off"'

@@ -52,7 +52,7 @@ class _Form:
 
 _FORMS: Final = (
     _Form(
-        names="ssl_protocols proxy_ssl_protocols grpc_ssl_protocols",
+        names="ssl_protocols proxy_ssl_protocols grpc_ssl_protocols uwsgi_ssl_protocols",
         words=r"SSLv[23]|TLSv1(?:\.[123])?",
         protocols=_ALL,
     ),
@@ -74,6 +74,11 @@ _FORMS: Final = (
     _Form(names="gzip_proxied", words="off|expired|no-cache|no-store|private|no_last_modified|no_etag|auth|any"),
     _Form(names="proxy_next_upstream grpc_next_upstream", words=f"{_TRIED}|http_50[24]"),
     _Form(names="fastcgi_next_upstream uwsgi_next_upstream scgi_next_upstream", words=_TRIED),
+    _Form(names="memcached_next_upstream", words="error|timeout|invalid_response|not_found|off"),
+    _Form(names="lingering_close", words="on|off|always"),
+    _Form(names="add_header_inherit add_trailer_inherit", words="on|off|merge"),
+    _Form(names="ssl_ocsp", words="on|off|leaf"),
+    _Form(names="debug_points", words="stop|abort"),
     _Form(names="satisfy", words="all|any"),
     _Form(names="autoindex_format", words="html|xml|jsonp?"),
     _Form(names="return", words=r"\d{1,3}|(?:https?://|\$scheme).*", message='invalid return code "{}"', place=_FIRST),
@@ -111,7 +116,8 @@ _FORMS: Final = (
     ),
     _Form(names="limit_req", words=f"burst={_NUMBER}", message='invalid burst value "{}"', of="burst="),
     _Form(names="limit_req", words=f"delay={_NUMBER}", message='invalid delay value "{}"', of="delay="),
-    _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", message=_PARAMETER),
+    # Only Tengine has forbid_action.
+    _Form(names="limit_req", words="(?:zone|burst|delay|forbid_action)=.*|nodelay", message=_PARAMETER),
     _Form(names="hash", words="consistent", message=_PARAMETER, place=_LATER, protocols=_BOTH),
     _Form(names=_BINDING, words="transparent", message=_PARAMETER, place=_LATER, protocols=_BOTH),
     _Form(
@@ -169,13 +175,17 @@ _FORMS: Final = (
         names="proxy_cache_methods fastcgi_cache_methods uwsgi_cache_methods scgi_cache_methods", words="GET|HEAD|POST"
     ),
     _Form(
-        names="proxy_ignore_headers fastcgi_ignore_headers uwsgi_ignore_headers scgi_ignore_headers", words=_OWN_HEADERS
+        names=(
+            "proxy_ignore_headers fastcgi_ignore_headers uwsgi_ignore_headers scgi_ignore_headers grpc_ignore_headers"
+        ),
+        words=_OWN_HEADERS,
     ),
     _Form(names="limit_req_log_level limit_conn_log_level", words="info|notice|warn|error", protocols=_BOTH),
     _Form(names="limit_rate limit_rate_after", words=_SIZE, message='"{name}" directive invalid value'),
     _Form(
         names="access_log",
-        words="(?:buffer|flush|gzip|if)=.*|gzip",
+        # Only Tengine has ratio.
+        words="(?:buffer|flush|gzip|if|ratio)=.*|gzip",
         message=_PARAMETER,
         place=slice(2, None),
         protocols=_BOTH,
@@ -271,6 +281,7 @@ _FORMS: Final = (
     _Form(names="http2_chunk_size", words=".*[1-9].*", message="the http2 chunk size cannot be zero"),
     _Form(names=_STORES, words="(?:user|group|all):rw?"),
     _Form(names="userid", words="off|log|v1|on"),
+    _Form(names="userid_flags", words="off|secure|httponly|samesite=(?:strict|lax|none)"),
     _Form(names="userid_expires", words=f"max|off|{_TIME}", message='"userid_expires" directive invalid value'),
     _Form(
         names="userid_mark",

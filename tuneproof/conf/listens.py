@@ -213,6 +213,7 @@ _VALUES: Final[Mapping[str, Callable[[str], bool]]] = {
     "rcvbuf": lambda value: size_bytes(value) is not None,
     "sndbuf": lambda value: size_bytes(value) is not None,
     "so_keepalive": _is_keepalive,
-    # The parameter is for other systems; nginx ignores it with an error message.
+    # These are for other systems; on Linux, nginx ignores accept_filter with an error message, and refuses setfib.
     "accept_filter": lambda _: True,
+    "setfib": lambda _: True,
 }

@@ -24,6 +24,7 @@ from tuneproof.nginx_changes import BACKPORTED, of_directive
 from tuneproof.wording import as_numbers
 
 _MODIFIERS: Final = frozenset({Kind.EXACT, Kind.PREFIX_ONLY, Kind.REGEX, Kind.REGEX_ANY_CASE})
+_STARTS: Final = ("/", "=", "~", "^~", "@")
 _URI: Final = (
     '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, '
     'or inside "if" statement, or inside "limit_except" block'
@@ -380,7 +381,9 @@ def _locations(level: Block) -> Iterator[Problem]:
         if block.name != "location" or not is_given(block):
             continue
         if len(block.args) > 1 and block.args[0] not in _MODIFIERS:
-            yield problem_at(block, f'invalid location modifier "{block.args[0]}"')
+            # Angie accepts several names, each with its modifier.
+            if not all(arg.startswith(_STARTS) for arg in block.args):
+                yield problem_at(block, f'invalid location modifier "{block.args[0]}"')
             continue
         one = Location.of(block)
         if outer is not None and (message := _misplaced(one, outer)):

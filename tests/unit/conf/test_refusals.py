@@ -51,6 +51,17 @@ MAY_LOAD = {
     ),
     "buffers-of-large-pages": "events { }\nhttp { server { proxy_buffer_size 64k; } }\n",
     "certificate-in-a-missing-file": "events { }\nhttp { server { listen 443 ssl; include /etc/tls.conf; } }\n",
+    "several-names-of-a-location": "events { }\nhttp { server { location /a =/b ~ { } location @c /d { } } }\n",
+    "several-keys-of-a-limit": "events { }\nhttp { limit_req_zone $remote_addr $uri zone=a:1m rate=1r/s; }\n",
+    "synchronised-limits": (
+        "events { }\nhttp { limit_req_zone $uri zone=a:1m rate=1r/s sync; limit_conn_zone $uri zone=b:1m sync; }\n"
+    ),
+    "parameters-of-tengine": (
+        "events { }\nhttp { limit_req_zone $uri zone=a:1m rate=1r/s; limit_req zone=a forbid_action=@b; "
+        "access_log /tmp/a combined ratio=0.01; }\n"
+    ),
+    "sticky-of-another-module": "events { }\nhttp { upstream a { sticky; server 127.0.0.1:1; } }\n",
+    "sockets-of-freebsd": "events { }\nhttp { server { listen 80 setfib=1; } }\n",
     "certificate-in-a-template": "events { }\nhttp { server { listen ${PORT} ssl; } }\n",
 }
 
