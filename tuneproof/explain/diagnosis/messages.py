@@ -105,7 +105,9 @@ class Messages:
 
     def explain(self, status: int) -> bool:
         """Tell whether messages explain all responses with this status in the access logs of the same time."""
-        matching = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
+        matching = [
+            each for each in (*self.problems, *self.looks) if status in each.row.statuses and each.answered is not None
+        ]
         number = sum(each.number + sum(follows.number for follows in each.consequences) for each in matching)
         return bool(matching) and number >= max(each.answered or 0 for each in matching)
 

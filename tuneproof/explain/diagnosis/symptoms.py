@@ -108,11 +108,13 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     for log in evidence.access_logs:
         has_error_log = bool(evidence.error_logs)
         for text in _server_errors(log.content, has_error_log=has_error_log):
-            yield Reason(text=text, files=(log.name,), would_decide=_WHO_ANSWERS if has_error_log else _WHO_FAILS)
+            statuses = tuple(status for status in log.content.status_counts if status in _SERVER_ERRORS)
+            decides = _WHO_ANSWERS if has_error_log else _WHO_FAILS
+            yield Reason(text=text, files=(log.name,), statuses=statuses, would_decide=decides)
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
-        for text in _rejections(log.content):
-            yield Reason(text=text, files=(log.name,), would_decide=_WHO_REJECTS)
+        for text, statuses in _rejections(log.content):
+            yield Reason(text=text, files=(log.name,), statuses=statuses, would_decide=_WHO_REJECTS)
         yield from _incomplete(log.name, log.content)
     yield from _departures(evidence)
     yield from _of_event_loops(evidence)
@@ -179,11 +181,11 @@ def _of_log(log: LogSummary) -> Iterator[str]:
         yield f"{text}: cut short, or other versions of it."
 
 
-def _rejections(log: LogSummary) -> Iterator[str]:
+def _rejections(log: LogSummary) -> Iterator[tuple[str, tuple[int, ...]]]:
     limited = log.status_counts.get(_TOO_MANY, 0)
     if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
         text = f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})"
-        yield f"{text}{_one_client(log, (_TOO_MANY,))}."
+        yield f"{text}{_one_client(log, (_TOO_MANY,))}.", (_TOO_MANY,)
     refused = {
         status: number - log.incomplete_requests.get(status, 0)
         for status, number in log.status_counts.items()
@@ -192,7 +194,7 @@ def _rejections(log: LogSummary) -> Iterator[str]:
     if lower_limit(sum(refused.values()), log.requests) >= MOST:
         usual, most = max(refused.items(), key=lambda item: item[1])
         text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
-        yield f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}."
+        yield f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}.", tuple(refused)
 
 
 def _incomplete(name: str, log: LogSummary) -> Iterator[Reason]:

@@ -121,6 +121,17 @@ def test_with_equal_numbers_nginxs_own_messages_come_first() -> None:
     assert [each.row.id for each in findings.problems] == ["ingress_service_missing", "upstream_refused"]
 
 
+LIMITED = '[error] 7#7: *1 limiting requests, excess: 5.2 by zone "one", '
+
+
+@pytest.mark.parametrize(("messages", "status", "asks"), [(20, 503, False), (20, 429, False), (19, 503, True)])
+def test_errors_that_messages_explain_call_for_no_further_evidence(messages: int, status: int, *, asks: bool) -> None:
+    given = evidence(written(*[LIMITED] * messages), replace(requests(200, 20, status), request_time_s=spread(0.01)))
+    shown = list(rows(diagnose(given), message_findings(given)))
+    assert [row.label for row in shown].count("Users") == 1
+    assert any("$upstream_status" in row.text for row in shown if row.label == "Confirm") == asks
+
+
 def test_ordinary_messages_share_one_line() -> None:
     findings = found(written(REFUSED, *[CLOSED] * 3, MISSING, "[notice] 1#1: start worker process 7"))
     assert [each.row.id for each in findings.ordinary] == ["worker_left", "client_closed_keepalive"]
