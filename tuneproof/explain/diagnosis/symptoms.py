@@ -17,7 +17,8 @@ from tuneproof.explain.diagnosis.signs.cpu_waits import WHO_RUNS, busy_machines,
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.signs.log_gaps import gaps
-from tuneproof.explain.diagnosis.signs.outages import NEARLY_ALL, noticed, period, short_period
+from tuneproof.explain.diagnosis.signs.one_client import one_client
+from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period, slow_period
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT, SENT_AT_ONCE_BYTES
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
@@ -28,8 +29,6 @@ from tuneproof.wording import count, seconds, share, size
 
 # From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
-# Long polls wait on purpose; if most requests of a log are fast, they rarely make up this share, even when it is quiet.
-SLOW_SHARE: Final = 0.25
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1
 # On a fast network, a slow response takes this many times the handshake.
@@ -140,7 +139,7 @@ def _server_errors(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     why = "" if has_error_log else "; nginx's error log has the reason, unless an upstream answered so"
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
         when = f", nearly all {at}" if (at := short_period(errors, log)) else ""
-        who = _one_client(log, _SERVER_ERRORS)
+        who = one_client(log, _SERVER_ERRORS)
         text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})"
         yield f"{text}{when}{who}{why}."
     elif (outage := noticed(log.outage)) is not None:
@@ -173,9 +172,8 @@ def _of_log(log: LogSummary) -> Iterator[str]:
             text += f"; {seconds(small.p90)} (p90) for responses of up to {size(SENT_AT_ONCE_BYTES)}: longer ones also "
             text += "take the time in which clients read them"
         yield f"{text}."
-    elif (slow := noticed(log.slowness, SLOW_SHARE)) is not None:
-        text = f"{slow.failed} of {slow.requests} requests waited {seconds(SLOW_S)} or longer for an upstream"
-        yield f"{text} {period(slow, log)}."
+    elif waited := slow_period(log):
+        yield waited
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
         text = f"{short} responses with status 200 are shorter than most for their URI"
         yield f"{text}: cut short, or other versions of it."
@@ -185,7 +183,7 @@ def _rejections(log: LogSummary) -> Iterator[tuple[str, tuple[int, ...]]]:
     limited = log.status_counts.get(_TOO_MANY, 0)
     if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
         text = f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})"
-        yield f"{text}{_one_client(log, (_TOO_MANY,))}.", (_TOO_MANY,)
+        yield f"{text}{one_client(log, (_TOO_MANY,))}.", (_TOO_MANY,)
     refused = {
         status: number - log.incomplete_requests.get(status, 0)
         for status, number in log.status_counts.items()
@@ -194,27 +192,19 @@ def _rejections(log: LogSummary) -> Iterator[tuple[str, tuple[int, ...]]]:
     if lower_limit(sum(refused.values()), log.requests) >= MOST:
         usual, most = max(refused.items(), key=lambda item: item[1])
         text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
-        yield f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}.", tuple(refused)
+        yield (
+            f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}{one_client(log, refused)}.",
+            tuple(refused),
+        )
 
 
 def _incomplete(name: str, log: LogSummary) -> Iterator[Reason]:
     for status, number in log.incomplete_requests.items():
         if lower_limit(number, log.requests) >= TOUCHED_SHARE:
-            who = _one_client(log, (status,)) if number == log.status_counts[status] else ""
+            who = one_client(log, (status,)) if number == log.status_counts[status] else ""
             text = f"{number} of {log.requests} requests ended with {status} ({share(number / log.requests)}){who}"
             decides = _WHAT_WAS_READ if who else _WHICH_CLIENTS
             yield Reason(text=f"{text}: {_INCOMPLETE[status]}.", files=(name,), would_decide=decides)
-
-
-def _one_client(log: LogSummary, statuses: Iterable[int]) -> str:
-    """Return who got nearly all responses with these statuses, if it is one of many clients; else an empty text."""
-    failed = sum(log.status_counts.get(status, 0) for status in statuses)
-    most, addresses = log.clients.most_failing(statuses), len(log.clients.requests)
-    is_one = most is not None and most.failed >= NEARLY_ALL * failed and most.requests <= MOST * log.requests
-    if most is None or not is_one or addresses < ENOUGH_REQUESTS:
-        return ""
-    part = "all" if most.failed == failed else most.failed
-    return f", {part} of them from one address ({most.address}) of {addresses} in the log"
 
 
 def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:

@@ -434,9 +434,13 @@ def test_slow_connects_to_upstreams_are_not_taken_for_a_long_body() -> None:
     assert symptom.text == "p90 request time is 10 ms, p99 3 s (median 10 ms)."
 
 
-def requests_of(failing: Mapping[str, int], status: int, *, others: int, each: int = 10) -> LogSummary:
-    """Return a log of ``others`` clients without errors, and of some with this number of errors."""
-    sent = [(f"10.0.1.{client}", 200) for client in range(others) for _ in range(each)]
+def requests_of(failing: Mapping[str, int], status: int, *, others: int, more: int = 0) -> LogSummary:
+    """Return a log of ``others`` clients without errors, and of some with this number of errors.
+
+    ``more``: the number of the first of these clients' requests without an error.
+    """
+    sent = [(f"10.0.1.{client}", 200) for client in range(others) for _ in range(10)]
+    sent += [(next(iter(failing)), 200)] * more
     sent += [(client, status) for client, number in failing.items() for _ in range(number)]
     records = (LogRecord(remote_addr=client, status=status, body_bytes=0) for client, status in sent)
     return summarise(records, format_name="own")
@@ -445,7 +449,7 @@ def requests_of(failing: Mapping[str, int], status: int, *, others: int, each: i
 ONE: Final = {"10.0.0.9": 60}
 
 
-@pytest.mark.parametrize("status", [503, 429, 408])
+@pytest.mark.parametrize("status", [503, 429, 408, 499])
 def test_errors_of_one_of_many_clients_are_named_as_such(status: int) -> None:
     (symptom,) = diagnose(seen(requests_of(ONE, status, others=19))).symptoms
     assert ", all of them from one address (10.0.0.9) of 20 in the log" in symptom.text
@@ -453,23 +457,30 @@ def test_errors_of_one_of_many_clients_are_named_as_such(status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("failing", "others", "of"),
+    ("failing", "more", "others", "of"),
     [
-        ({**ONE, "10.0.0.8": 6}, 19, ", 60 of them from one address (10.0.0.9) of 21 in"),
-        ({**ONE, "10.0.0.8": 7}, 19, ""),
-        (ONE, 18, ""),
-        ({"10.0.0.9": 190}, 19, ", all of them from"),
+        ({**ONE, "10.0.0.8": 6}, 0, 19, ", 60 of them from one address (10.0.0.9) of 21 in"),
+        ({**ONE, "10.0.0.8": 7}, 0, 19, ""),
+        (ONE, 0, 18, ""),
+        (ONE, 130, 19, ", all of them from"),
         # A balancer in front of nginx sends most requests, and monitors send others.
-        ({"10.0.0.9": 191}, 19, ""),
+        (ONE, 131, 19, ""),
+        ({"10.0.0.9": 900}, 100, 19, ", all of them from"),
+        ({"10.0.0.9": 900}, 101, 19, ""),
     ],
-    ids=["nearly all", "two clients", "few clients", "half of the log", "most of the log"],
+    ids=["nearly all", "two clients", "few clients", "half of the log", "balancer", "scanner", "busy client"],
 )
-def test_one_client_is_named_only_if_others_sent_most_requests_without_an_error(
-    failing: Mapping[str, int], others: int, of: str
+def test_one_client_is_named_only_if_its_requests_fail_more_often_than_others(
+    failing: Mapping[str, int], more: int, others: int, of: str
 ) -> None:
-    (symptom,) = diagnose(seen(requests_of(failing, 503, others=others))).symptoms
+    (symptom,) = diagnose(seen(requests_of(failing, 503, others=others, more=more))).symptoms
     assert ("one address" in symptom.text) == bool(of)
     assert of in symptom.text
+
+
+def test_a_scanner_is_named_with_the_client_errors_that_it_got() -> None:
+    (symptom,) = diagnose(seen(requests_of({"10.0.0.9": 900}, 404, others=19))).symptoms
+    assert symptom.text.endswith("all of them with 404, all of them from one address (10.0.0.9) of 20 in the log.")
 
 
 def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:

@@ -49,11 +49,13 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
 from tuneproof.explain.diagnosis.symptoms import symptoms
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary
+from tuneproof.explain.parse.access_log.sums import Outage
 from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.error_log import Event, parse
 
+SLOW_HOUR: Final = Outage(begin_s=1_795_168_800, end_s=1_795_172_400, requests=100, failed=50)
 SLOW: Final = spread(0.2, 0.8)
 
 
@@ -140,7 +142,20 @@ CASES: Final[Rows] = {
                 ("large responses only", None, NOT_SEEN),
             )
         ),
-        row("a prompt header", RULED_OUT, log(small_response_s=spread(0.2))),
+        row(
+            "a prompt header and a slow body",
+            NOT_SEEN,
+            "against 1: begins to answer within 20 ms (p99), but takes 200 ms (p90) until a small response has ended",
+            log(small_response_s=spread(0.2)),
+        ),
+        row(
+            "slow for an hour",
+            POSSIBLE,
+            "for 1: 50 of 100 requests waited 1 s or longer for an upstream between",
+            "touched: 0.05",
+            log(requests=1000, slowness=SLOW_HOUR),
+        ),
+        row("late connects for an hour", NOT_SEEN, log(connect_time_s=spread(0.0, 1.0), slowness=SLOW_HOUR)),
         # These workers notice new connections at once, so their loops are not late.
         row(
             "prompt workers",
@@ -278,6 +293,19 @@ CASES: Final[Rows] = {
         ),
         row("once in thousands", RARE, error_log_with(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
+        row(
+            "an error page",
+            NOT_SEEN,
+            "against 1: None of 200 requests got a 502, but 10 got a 500 or 503: error_page may change the status.",
+            log(status_counts={200: 190, 503: 10}),
+        ),
+        row(
+            "another server",
+            NOT_SEEN,
+            "against 1: None of 200 requests got a 502, but 10 were passed to more than one upstream server.",
+            log(retried_requests=10),
+        ),
+        row("another server twice", RULED_OUT, log(retried_requests=2)),
         row("502s without a message", NOT_SEEN, ANSWERED_502),
         row("nothing", NOT_SEEN),
         # All connections are to one address; the host may have another port range.
@@ -294,6 +322,9 @@ CASES: Final[Rows] = {
         ),
         row("once in thousands", RARE, error_log_with(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
+        row("an error page", NOT_SEEN, log(status_counts={200: 190, 500: 10})),
+        # Without a live server, nginx passes the request to none.
+        row("another server", RULED_OUT, log(retried_requests=10)),
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),
         row("nothing", NOT_SEEN),
     ],

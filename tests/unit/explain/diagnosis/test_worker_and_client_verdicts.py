@@ -338,6 +338,13 @@ CASES: Final[Rows] = {
         row("below one in a hundred", NOT_SEEN, log(client_closed_499=19, requests=2000)),
         row("fewer than three", NOT_SEEN, log(client_closed_499=2, requests=10)),
         row("none of 200", RULED_OUT, log()),
+        row(
+            "cut downloads",
+            NOT_SEEN,
+            "against 1: None of 200 requests was abandoned (499), but 10 responses with status 200 are shorter",
+            log(short_200=10),
+        ),
+        row("two short responses", RULED_OUT, log(short_200=2)),
         row("none of 20", RULED_OUT, log(requests=20)),
         row("none of 19", NOT_SEEN, log(requests=19)),
         row("in the error log", POSSIBLE, error_log_with(Event.CLIENT_LEFT, 3)),

@@ -23,6 +23,8 @@ BAD_GATEWAY: Final = 502
 # About nine in ten of Linux's default ip_local_port_range, 32768 to 60999.
 MANY_PORTS: Final = 25_000
 # The error log contains local time without a zone, and zones differ by whole quarters of an hour.
+# Pages for errors, such as that of a maintenance, often replace a 502 by one of these.
+_INSTEAD_OF_502: Final = (500, 503)
 QUARTER_S: Final = 900
 # The times in the capture and the log are truncated to seconds, and a worker's clock stops during a loop iteration.
 _AROUND_S: Final = range(-1, 3)
@@ -114,4 +116,12 @@ def _no_502(evidence: EvidenceSet, case: Case) -> None:
     has_502 = any(log.content.status_counts.get(BAD_GATEWAY) for log in evidence.access_logs)
     for log in evidence.access_logs:
         if log.content.requests >= ENOUGH_REQUESTS and not has_502:
-            refute(case, log, f"None of {log.content.requests} requests got a 502")
+            text, requests = f"None of {log.content.requests} requests got a 502", log.content.requests
+            others = sum(log.content.status_counts.get(status, 0) for status in _INSTEAD_OF_502)
+            retried = (log.content.retried_requests or 0) if case.cause is Cause.NO_PORT else 0
+            if lower_limit(others, requests) >= TOUCHED_SHARE:
+                case.doubts(f"{text}, but {others} got a 500 or 503: error_page may change the status.", log.name)
+            elif lower_limit(retried, requests) >= TOUCHED_SHARE:
+                case.doubts(f"{text}, but {retried} were passed to more than one upstream server.", log.name)
+            else:
+                refute(case, log, text)

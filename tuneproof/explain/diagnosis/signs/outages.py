@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
-from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.access_log.log_summary import LONG_WAIT_S, LogSummary
 from tuneproof.explain.parse.access_log.sums import Outage
+from tuneproof.wording import seconds
 
 NOTICED_SHARE: Final = 0.1
 """Users notice an outage in which at least this share of the requests fails."""
+# Long polls wait on purpose; if most requests of a log are fast, they rarely make up this share, even when it is quiet.
+_SLOW_SHARE: Final = 0.25
 NEARLY_ALL: Final = 0.9
 """If at least this share of a log's errors is in one period, or from one client, this describes them."""
 _SHORT: Final = 0.5
@@ -40,3 +43,12 @@ def short_period(errors: int, log: LogSummary) -> str:
         return ""
     is_short = outage.end_s - outage.begin_s <= _SHORT * (last - first).total_seconds()
     return period(outage, log) if is_short else ""
+
+
+def slow_period(log: LogSummary) -> str:
+    """Return how many requests waited long for an upstream in some minutes, and when; empty without such a period."""
+    slow = noticed(log.slowness, _SLOW_SHARE)
+    if slow is None:
+        return ""
+    text = f"{slow.failed} of {slow.requests} requests waited {seconds(LONG_WAIT_S)} or longer for an upstream"
+    return f"{text} {period(slow, log)}."
