@@ -88,9 +88,8 @@ def test_the_loaded_worker_reads_over_100_times_as_much_per_iteration(stage: Sta
     """Other programs on the machine change the length of iterations, but not their bytes."""
 
     def load() -> None:
-        for _ in range(2):
-            with loaded(stage, replace(STALL, measure_s=1.5)):
-                pass
+        with loaded(stage, replace(STALL, measure_s=1.5)):
+            pass
 
     seen = watched(stage, None, load, levels=FINE())
     by_pid = {loop.worker: loop for loop in seen.loops}
