@@ -18,10 +18,10 @@ def test_a_wheel_has_all_files_and_dependencies_that_its_commands_need(tmp_path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(CHECKOUT / name, source)
     # The build uses this environment's setuptools, and needs no index.
-    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, source]
-    subprocess.run(build, check=True, capture_output=True)
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
+    subprocess.run([*build, str(source)], check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
-    command = [CHECKOUT / ".ci" / "try-wheel", wheel, sys.executable]
+    command = [str(CHECKOUT / ".ci" / "try-wheel"), str(wheel), sys.executable]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
     if "No matching distribution" in tried.stderr and "connection" in tried.stderr.lower():
         pytest.skip(f"pip cannot reach an index: {tried.stderr.strip().splitlines()[-1]}")

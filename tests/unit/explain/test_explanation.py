@@ -91,14 +91,6 @@ def test_a_table_without_requests_is_not_a_log(text: str, tmp_path: Path) -> Non
     assert found.kind is None
 
 
-def test_a_compressed_log_in_a_common_format_is_read(tmp_path: Path) -> None:
-    explanation = explained(tmp_path, {"core.dump": gzip.compress(f"{COMBINED}\n".encode() * 3)})
-    (found,) = explanation.found
-    assert (found.name, found.kind, found.error) == ("core.dump", Kind.ACCESS_LOG, None)
-    assert (figure(found, "requests"), figure(found, "format")) == (3, "combined")
-    assert explanation.evidence.access_logs[0].content.requests == 3
-
-
 def test_a_containers_output_is_read_as_both_logs(tmp_path: Path) -> None:
     """Lines about requests and errors alternate, and neither kind disturbs the other."""
     requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
@@ -145,6 +137,9 @@ def test_an_applications_requests_are_left_out_only_if_other_lines_are_nginxs(
     assert found.warnings == ((warning,) if warning else ())
 
 
+RELOADED = 'I1120 09:00:00.123456       7 controller.go:190] "Configuration changes detected, backend reload required"'
+
+
 @pytest.mark.parametrize(
     ("own", "other"),
     [
@@ -152,8 +147,10 @@ def test_an_applications_requests_are_left_out_only_if_other_lines_are_nginxs(
         ("[pod/web-7d9c/nginx] ", "[pod/web-7d9c/app] INFO handled in 20ms"),
         ("Nov 20 09:00:00 web1 nginx: ", "Nov 20 09:00:00 web1 CRON[1234]: (root) CMD (true)"),
         ("2026-11-20T09:00:00.123456+01:00 web1 nginx[7]: ", "2026-11-20T09:00:00.123456+01:00 web1 sshd[9]: closed"),
+        ("", RELOADED),
+        ("[pod/ingress-nginx-7d5b/controller] ", f"[pod/ingress-nginx-7d5b/controller] {RELOADED}"),
     ],
-    ids=["compose", "kubectl", "syslog", "journald"],
+    ids=["compose", "kubectl", "syslog", "journald", "ingress-nginx", "ingress-nginx by kubectl"],
 )
 def test_lines_of_other_programs_do_not_count_as_unread_requests(own: str, other: str, tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{other}\n" * 20}).found
@@ -163,18 +160,6 @@ def test_lines_of_other_programs_do_not_count_as_unread_requests(own: str, other
     (own_lines,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{own}broken\n" * 20}).found
     assert own_lines.evidence.access_logs[0].content.unmatched_lines == 20
     assert "20 of 40 lines are not in the format: no figure includes them" in own_lines.warnings
-
-
-def test_lines_of_ingress_nginxs_controller_do_not_count_as_unread_requests(tmp_path: Path) -> None:
-    reload = (
-        'I1120 09:00:00.123456       7 controller.go:190] "Configuration changes detected, backend reload required"\n'
-    )
-    plain = f"{COMBINED}\n{reload}" * 20
-    for text in (plain, "".join(f"[pod/ingress-nginx-7d5b/controller] {line}\n" for line in plain.splitlines())):
-        (found,) = explained(tmp_path, {"controller.log": text}).found
-        assert found.warnings == ()
-        (log,) = found.evidence.access_logs
-        assert (log.content.requests, log.content.unmatched_lines) == (20, 0)
 
 
 def test_lines_in_another_format_are_reported_with_samples(tmp_path: Path) -> None:

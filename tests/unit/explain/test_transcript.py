@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.explained import explained
 from tuneproof.explain.detect import Kind
-from tuneproof.explain.explanation import Explanation, explain, fields_of
-from tuneproof.explain.opening import Source
+from tuneproof.explain.explanation import fields_of
 from tuneproof.explain.transcript import outputs
 
 NSTAT = """\
@@ -19,12 +19,6 @@ SS = """\
 State    Recv-Q   Send-Q     Local Address:Port      Peer Address:Port
 LISTEN   129      128              0.0.0.0:80             0.0.0.0:*
 """
-
-
-def explained(folder: Path, text: str) -> Explanation:
-    path = folder / "pasted.txt"
-    path.write_bytes(text.encode())
-    return explain([Source(name="pasted.txt", path=path)])
 
 
 SOFTNET = f"0000ffff {{:08x}} 00000000 {' '.join(['00000000'] * 12)}\n"
@@ -48,7 +42,7 @@ def test_readings_are_compared_unless_the_prompts_name_two_hosts(
     later = NSTAT.replace("17 ", "99 ")
     text = f"{first}nstat -az\n{NSTAT}{second}nstat -az\n{later}"
     text += f"{first}cat softnet_stat\n{SOFTNET.format(0)}{second}cat softnet_stat\n{SOFTNET.format(99)}"
-    explanation = explained(tmp_path, text)
+    explanation = explained(tmp_path, {"pasted.txt": text})
     assert sorted(each.cause.value for each in explanation.diagnosis.found) == causes
     assert sum(" -> " in file.name for file in explanation.found) == len(causes)
 
@@ -71,13 +65,13 @@ def test_readings_are_compared_unless_the_prompts_name_two_hosts(
     ],
 )
 def test_a_prompt_is_not_evidence(tmp_path: Path, prompt: str) -> None:
-    found = explained(tmp_path, f"{prompt}\n{NSTAT}root@web1:~# \n").found
+    found = explained(tmp_path, {"pasted.txt": f"{prompt}\n{NSTAT}root@web1:~# \n"}).found
     assert [(file.kind, file.warnings, file.error) for file in found] == [(Kind.NSTAT, (), None)]
 
 
 def test_an_indented_transcript_is_recognised(tmp_path: Path) -> None:
     text = "".join(f"    {line}\n" for line in f"$ nstat -az\n{NSTAT}".splitlines())
-    assert [file.kind for file in explained(tmp_path, text).found] == [Kind.NSTAT]
+    assert [file.kind for file in explained(tmp_path, {"pasted.txt": text}).found] == [Kind.NSTAT]
 
 
 def test_each_output_in_a_transcript_is_read_as_a_file(tmp_path: Path) -> None:
@@ -86,7 +80,7 @@ def test_each_output_in_a_transcript_is_read_as_a_file(tmp_path: Path) -> None:
     text = (
         f"Script started on 2026-11-22\n$ cat motd\nhello\n$ nstat -az\n{NSTAT}$ ss -ltn\n{SS}$ nstat -az\n{later}$ \n"
     )
-    explanation = explained(tmp_path, text)
+    explanation = explained(tmp_path, {"pasted.txt": text})
     assert [file.name for file in explanation.found] == [
         "pasted.txt, nstat -az (2)",
         "pasted.txt, ss -ltn (3)",
@@ -126,7 +120,7 @@ def test_a_line_in_an_unknown_log_format_is_split_and_prose_is_not(line: str, fi
 
 
 def test_the_error_for_an_unknown_log_names_the_options_for_its_format(tmp_path: Path) -> None:
-    [file] = explained(tmp_path, "foo|10.1.1.1|GET /|200|0.123\n" * 3).found
+    [file] = explained(tmp_path, {"pasted.txt": "foo|10.1.1.1|GET /|200|0.123\n" * 3}).found
     assert file.error is not None
     assert "--nginx-conf FILE" in file.error
     assert "--log-format" in file.error

@@ -47,27 +47,6 @@ def test_if_two_formats_match_the_one_with_more_variables_is_used() -> None:
     assert guess("anything", formats=(vague,)) == ("vague", 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        (f'{COMBINED_LINE} "-"', "main"),
-        (f'{COMBINED_LINE} "-" 0.005 "0.004" MISS', "combined and more"),
-        (f"shop.example {COMBINED_LINE}", "vhost"),
-        (f'shop.example {COMBINED_LINE} "172.18.0.3:3000"', "nginx-proxy"),
-        (
-            f'[{AT}] - 502 502 - GET https a "/" [Client ::1] [Length 9] [Gzip -] [Sent-to b] "c" "-"',
-            "Nginx Proxy Manager",
-        ),
-        (
-            f'[{AT}] 404 - GET http a "/" [Client ::1] [Length 9] [Gzip 1.20] "c" "-"',
-            "Nginx Proxy Manager, not proxied",
-        ),
-    ],
-)
-def test_formats_of_known_products_are_recognised(line: str, name: str) -> None:
-    assert guess(line) == (name, 1, 1)
-
-
 def test_a_log_in_no_known_format_is_reported_with_the_nearest_format() -> None:
     lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
     with pytest.raises(MalformedEvidenceError) as caught:

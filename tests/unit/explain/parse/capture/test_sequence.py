@@ -1,6 +1,11 @@
-"""Gaps in a capture: how many are kept."""
+"""Sequence numbers that wrap, and gaps in a capture: how many are kept."""
 
-from tuneproof.explain.parse.capture.sequence import MAX_GAPS, Gaps
+from tuneproof.explain.parse.capture.sequence import MAX_GAPS, Gaps, is_after
+
+
+def test_sequence_numbers_may_wrap() -> None:
+    assert is_after(5, 2**32 - 5)
+    assert not is_after(2**32 - 5, 5)
 
 
 def test_the_oldest_gaps_are_forgotten_even_after_a_segment_split_one() -> None:
