@@ -14,7 +14,7 @@ from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.logs import log_problems
 from tuneproof.conf.peers import peer_problems, upstream_problems
 from tuneproof.conf.regexes import groups_in, refusal
-from tuneproof.conf.sockets import sockets_of
+from tuneproof.conf.sockets import in_use_by_others, sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
 from tuneproof.conf.unknown_variables import misspelt_variables
@@ -103,13 +103,19 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _charset_maps(level, version)
         if level.name in {"http", "stream"}:
             yield from _of_level(level, version, is_whole=configuration.is_whole)
+    if not configuration.is_fragment and all(map(is_given, _listens(main))):
+        yield from in_use_by_others(main, version)
     for block in main.blocks:
         if block.name in {"stream", "mail"} and block.span is not None:
             yield from _servers(block, version)
             if block.name == "mail" or version < _VIRTUAL_STREAMS_SINCE:
                 yield from _single_listens(block, version)
-            elif all(map(is_given, (said for said, _ in block.everything() if said.name == "listen"))):
+            elif all(map(is_given, _listens(block))):
                 yield from sockets_of(main, version, protocol="stream").problems
+
+
+def _listens(block: Block) -> Iterator[Statement]:
+    return (said for said, _ in block.everything() if said.name == "listen")
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:

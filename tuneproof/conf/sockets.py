@@ -57,7 +57,7 @@ class Socket:
         if mine.port != theirs.port or mine.is_udp or theirs.is_udp or (self.reuseport and other.reuseport):
             return False
         if mine.family == theirs.family:
-            return mine.is_wildcard or theirs.is_wildcard
+            return mine == theirs or mine.is_wildcard or theirs.is_wildcard
         return self.takes_ipv4 or other.takes_ipv4
 
 
@@ -156,7 +156,10 @@ class _Port:
 
 
 def sockets_of(main: Block, version: Sequence[int], *, protocol: str = "http") -> Sockets:
-    """Return the sockets that a version of nginx opens for http{}, or for stream{} since 1.25.5."""
+    """Return the sockets that a version of nginx opens for http{}, stream{} or mail{}.
+
+    The problems are nginx's for http{}, and for stream{} since 1.25.5.
+    """
     ports: dict[tuple[str, bool, int], _Port] = {}
     unknown: list[Statement] = []
     problems: list[Problem] = []
@@ -178,6 +181,18 @@ def sockets_of(main: Block, version: Sequence[int], *, protocol: str = "http") -
     if not problems:
         problems += _in_use(sockets)
     return Sockets(found=sockets, problems=tuple(problems), unknown=tuple(unknown))
+
+
+def in_use_by_others(main: Block, version: Sequence[int]) -> Iterator[Problem]:
+    """Yield the kernel's errors about sockets that http{}, stream{} and mail{} have in common; nginx -t ignores them."""
+    others: list[Socket] = []
+    for block in main.blocks:
+        if block.name in {"http", "stream", "mail"}:
+            found = [
+                one for one in sockets_of(main, version, protocol=block.name).found if one.is_bound and one.listens
+            ]
+            yield from (_bind_problem(one) for one in found if any(map(one.excludes, others)))
+            others += found
 
 
 def _add(port: _Port, address: Address, server: Block, listen: Listen) -> None:
@@ -223,6 +238,10 @@ def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
             address = socket.address
             alike = earlier[address.host if address.family == "unix" else address.port]
             if any(map(socket.excludes, alike)):
-                place = socket.listens[0] if socket.listens else socket.servers[0]
-                yield problem_at(place, _IN_USE.format(socket.address.name))
+                yield _bind_problem(socket)
             alike.append(socket)
+
+
+def _bind_problem(socket: Socket) -> Problem:
+    place = socket.listens[0] if socket.listens else socket.servers[0]
+    return problem_at(place, _IN_USE.format(socket.address.name))

@@ -263,3 +263,26 @@ def test_an_unknown_thread_pool_may_be_in_a_missing_file() -> None:
     text = "include pools/*.conf;\nevents { }\nhttp { aio threads=pool; }\n"
     assert problems(text, is_complete=False) == []
     assert problems("thread_pool pool threads=2;\nevents { }\nhttp { aio threads=pool; }\n") == []
+
+
+@pytest.mark.parametrize(
+    ("http", "stream", "line"),
+    [
+        ("listen 443;", "listen 443;", 3),
+        ("listen 127.0.0.1:443;", "listen 443;", 3),
+        ("listen 443;", "listen 127.0.0.1:443 reuseport;", 3),
+        ("listen unix:/run/a;", "listen unix:/run/a;", 3),
+        ("listen 443 reuseport;", "listen 443 reuseport;", None),
+        ("listen 443;", "listen [::]:443;", None),
+        ("listen 443;", "listen 443 udp;", None),
+        ("", "listen 80;", None),
+        ("listen ${PORT};", "listen 443;", None),
+    ],
+)
+def test_an_address_that_http_and_stream_listen_on_is_a_problem(http: str, stream: str, line: int | None) -> None:
+    """``nginx -t`` does not report it, but nginx does not start; a server without a listen may use another port."""
+    text = f"events {{ }}\nhttp {{ server {{ {http} }} }}\nstream {{ server {{ {stream} proxy_pass 127.0.0.1:1; }} }}\n"
+    for version in LAB_VERSIONS:
+        source = Dump({"nginx.conf": text}, is_complete=True)
+        found = audit_source(source, version=version).facts.configuration.problems
+        assert [one.line for one in found if "98: Address already in use" in one.message] == [line] * (line is not None)
