@@ -39,7 +39,9 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 # Older versions may also have these, in packages of distributions, nginx Plus or Angie.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
-_ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive"})
+_ONLY_ONCE: Final = frozenset(
+    {"http", "events", "stream", "mail", "try_files", "use", "auth_request", "keepalive", "limit_except"}
+)
 # Those of http{} with a check in their own function; nginx accepts each once in a block.
 _ONCE_IN_HTTP: Final = frozenset(
     {

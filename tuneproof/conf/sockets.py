@@ -184,7 +184,7 @@ def sockets_of(main: Block, version: Sequence[int], *, protocol: str = "http") -
 
 
 def in_use_by_others(main: Block, version: Sequence[int]) -> Iterator[Problem]:
-    """Yield the kernel's errors about sockets that http{}, stream{} and mail{} have in common; nginx -t ignores them."""
+    """Yield the kernel's errors about sockets that several of these blocks open; nginx -t ignores them."""
     others: list[Socket] = []
     for block in main.blocks:
         if block.name in {"http", "stream", "mail"}:

@@ -199,6 +199,10 @@ def test_a_mail_server_needs_auth_http() -> None:
     assert problems("events { } mail { include a.conf; server { listen 25; } }", is_complete=False) == []
 
 
+def test_the_number_of_connections_has_no_unit() -> None:
+    assert problems("events { worker_connections 1k; }", "1.30") == ['invalid number "1k"']
+
+
 def test_quoted_words_of_a_condition_stay_together() -> None:
     text = """events { } http { server { if ( $http_user_agent = "a b" ) { return 403; } if ($uri ~ (a|(b))) { } } }"""
     main = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30").facts.configuration.main
