@@ -22,6 +22,7 @@ from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.nginx_modules import is_packaged
 from tuneproof.wording import as_numbers, count, each_once, one_line, plain
 
+_MEASURED: Final = "measured: "
 _PLACES: Final = 4
 _WIDEST: Final = 100
 _TITLES: Final = ("BREAKS OR LEAKS", "COSTS", "NO EFFECT", "FINE OR ROUTINE")
@@ -121,10 +122,12 @@ def _sections(shown: Sequence[Advised], audit: Audit, width: int) -> Iterator[st
         groups: dict[tuple[object, ...], list[Advised]] = {}
         for one in members:
             groups.setdefault((one.state, one.claim, one.reason, one.versions), []).append(one)
-        yield "\n".join([_TITLES[rank], *(_group(group, audit, width) for group in groups.values())])
+        shown_before: set[str] = set()
+        yield "\n".join([_TITLES[rank], *(_group(group, audit, width, shown_before) for group in groups.values())])
 
 
-def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
+def _group(group: Sequence[Advised], audit: Audit, width: int, shown_before: set[str]) -> str:
+    """Return a finding with its evidence, unless that is in ``shown_before``, the evidence shown in this section."""
     first = group[0]
     places = list(dict.fromkeys(_at(audit, advised.at) for advised in group))
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
@@ -132,7 +135,10 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
     label = _LABELS.get(first.state, first.state.value)
     name = first.claim if first.name == DOCUMENTED else first.name
     lines = [f"{', '.join(places[:_PLACES])}{more}: {label}, {name}{on}", _wrapped(audit.reason(first), width, "  ")]
-    lines += [_wrapped(line, width, "  ") for line in _grounds(first, audit)]
+    for line in _grounds(first, audit):
+        is_repeated = line.startswith(_MEASURED) and line in shown_before
+        lines.append(_wrapped(f"{_MEASURED}as above" if is_repeated else line, width, "  "))
+        shown_before.add(line)
     return "\n".join(lines)
 
 
@@ -141,7 +147,7 @@ def _grounds(advised: Advised, audit: Audit) -> Iterator[str]:
     recorded = recorded_of(advised.name, advised.claim, audit.facts.version)
     if recorded is not None and recorded.effect:
         page = f" ({recorded.page})" if recorded.page else ""
-        yield f'measured: "{recorded.claim}" {recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}{page}'
+        yield f'{_MEASURED}"{recorded.claim}" {recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}{page}'
     if advised.source:
         yield f"documented: {advised.source}"
     if advised.check and advised.state is State.CANNOT_TELL:

@@ -180,17 +180,20 @@ def test_the_text_contains_places_reasons_and_patches() -> None:
     assert render(alone, width=80).splitlines()[-1] == "Nothing to change."
 
 
+def test_a_section_shows_the_same_measurement_once() -> None:
+    text = render(of("tcp_nodelay on; postpone_output 1460; sendfile off;"), width=80)
+    assert text.count('measured: "use epoll, tcp_nodelay on') == 1
+    assert text.count("\n  measured: as above\n") == 1
+
+
 @pytest.mark.parametrize(
     ("line", "name"), [("req_status_zone a b 1m;", "req_status_zone"), ("brotli on;", ""), ("gzip_typse a/b;", "")]
 )
 def test_problems_name_a_directive_whose_product_may_accept_the_lines(line: str, name: str) -> None:
     """Tengine has both lines. A misspelt directive or a packaged module does not suggest another product."""
-    text = render(
-        of(f"{line} limit_req_zone $uri zone=a:1m rate=1r/s; server {{ limit_req zone=a forbid_action=@b; }}"),
-        width=200,
-    )
+    text = render(of(f"{line} server {{ error_page default; }}"), width=200)
     note = "is not nginx's own: a product or module that has it may accept these lines."
-    assert 'invalid parameter "forbid_action=@b"' in text
+    assert 'invalid number of arguments in "error_page" directive' in text
     assert re.findall(rf"(\w+) \(nginx.conf:\d\) {note}", " ".join(text.split())) == ([name] if name else [])
 
 
