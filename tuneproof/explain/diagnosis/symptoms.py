@@ -4,12 +4,12 @@
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from tuneproof.explain.diagnosis.cause_texts import LOG_TIMES
 from tuneproof.explain.diagnosis.causes.client_gone import departures
-from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict, Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
@@ -18,7 +18,7 @@ from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.signs.log_gaps import gaps
 from tuneproof.explain.diagnosis.signs.one_client import one_client
-from tuneproof.explain.diagnosis.signs.outages import noticed, period, short_period, slow_period
+from tuneproof.explain.diagnosis.signs.outages import NEARLY_ALL, noticed, period, short_period, slow_period
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.kinds import BAD_REQUEST, REQUEST_TIMEOUT, SENT_AT_ONCE_BYTES
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
@@ -57,6 +57,7 @@ _WHO_REJECTS: Final = (
     "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
 )
 _WHO_ANSWERS: Final = "the access log with $upstream_status: an upstream may have answered with the error"
+_WHY_UPSTREAMS_FAIL: Final = "the application's own log of that time"
 _WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WHO_ANSWERS}"
 _WHAT_WAS_READ: Final = "error_log FILE info logs what nginx was reading"
 _WHICH_CLIENTS: Final = (
@@ -106,14 +107,10 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield the symptoms for a user of the service, with their files."""
     for log in evidence.access_logs:
         has_error_log = bool(evidence.error_logs)
-        for text in _server_errors(log.content, has_error_log=has_error_log):
-            statuses = tuple(status for status in log.content.status_counts if status in _SERVER_ERRORS)
-            decides = _WHO_ANSWERS if has_error_log else _WHO_FAILS
-            yield Reason(text=text, files=(log.name,), statuses=statuses, would_decide=decides)
+        yield from _server_errors(log, has_error_log=has_error_log)
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
-        for text, statuses in _rejections(log.content):
-            yield Reason(text=text, files=(log.name,), statuses=statuses, would_decide=_WHO_REJECTS)
+        yield from _rejections(log.name, log.content)
         yield from _incomplete(log.name, log.content)
     yield from _departures(evidence)
     yield from _of_event_loops(evidence)
@@ -134,17 +131,25 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=ever.files)
 
 
-def _server_errors(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
-    errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
-    why = "" if has_error_log else "; nginx's error log has the reason, unless an upstream answered so"
+def _server_errors(named: Named[LogSummary], *, has_error_log: bool) -> Iterator[Reason]:
+    log = named.content
+    statuses = tuple(status for status in log.status_counts if status in _SERVER_ERRORS)
+    errors = sum(log.status_counts[status] for status in statuses)
+    why, decides = "; nginx's error log has the reason, unless an upstream answered so", _WHO_FAILS
+    if by := _upstreams(log, statuses):
+        why, decides = by, _WHY_UPSTREAMS_FAIL
+    elif has_error_log:
+        why, decides = "", _WHO_ANSWERS
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
         when = f", nearly all {at}" if (at := short_period(errors, log)) else ""
         who = one_client(log, _SERVER_ERRORS)
-        text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})"
-        yield f"{text}{when}{who}{why}."
+        text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){when}{who}"
     elif (outage := noticed(log.outage)) is not None:
-        failed = f"{outage.failed} of {outage.requests} requests got a server error"
-        yield f"{failed} ({share(outage.failed / outage.requests)}) {period(outage, log)}{why}."
+        text = f"{outage.failed} of {outage.requests} requests got a server error"
+        text += f" ({share(outage.failed / outage.requests)}) {period(outage, log)}"
+    else:
+        return
+    yield Reason(text=f"{text}{why}.", files=(named.name,), statuses=statuses, would_decide=decides)
 
 
 def _departures(evidence: EvidenceSet) -> Iterator[Reason]:
@@ -179,22 +184,38 @@ def _of_log(log: LogSummary) -> Iterator[str]:
         yield f"{text}: cut short, or other versions of it."
 
 
-def _rejections(log: LogSummary) -> Iterator[tuple[str, tuple[int, ...]]]:
-    limited = log.status_counts.get(_TOO_MANY, 0)
-    if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
-        text = f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})"
-        yield f"{text}{one_client(log, (_TOO_MANY,))}.", (_TOO_MANY,)
+def _upstreams(log: LogSummary, statuses: Collection[int]) -> str:
+    """Return that upstreams sent nearly all responses with these statuses; empty if they did not, or if unknown."""
+    number, sent = (
+        sum(counts.get(each, 0) for each in statuses) for counts in (log.status_counts, log.upstream_errors)
+    )
+    if not number or sent < NEARLY_ALL * number:
+        return ""
+    return f"; upstreams sent {'all' if sent == number else sent} of them"
+
+
+def _rejections(name: str, log: LogSummary) -> Iterator[Reason]:
     refused = {
         status: number - log.incomplete_requests.get(status, 0)
         for status, number in log.status_counts.items()
         if status in CLIENT_ERRORS
     }
-    if lower_limit(sum(refused.values()), log.requests) >= MOST:
+    limited, rejected = log.status_counts.get(_TOO_MANY, 0), sum(refused.values())
+    found: list[tuple[str, tuple[int, ...]]] = []
+    if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
+        text = f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})"
+        found.append((text, (_TOO_MANY,)))
+    if lower_limit(rejected, log.requests) >= MOST:
         usual, most = max(refused.items(), key=lambda item: item[1])
-        text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
-        yield (
-            f"{text}, {most if len(refused) > 1 else 'all'} of them with {usual}{one_client(log, refused)}.",
-            tuple(refused),
+        text = f"{rejected} of {log.requests} requests were answered with a client error, "
+        found.append((f"{text}{most if len(refused) > 1 else 'all'} of them with {usual}", tuple(refused)))
+    for text, statuses in found:
+        by = _upstreams(log, statuses)
+        yield Reason(
+            text=f"{text}{one_client(log, statuses)}{by}.",
+            files=(name,),
+            statuses=statuses,
+            would_decide=_WHY_UPSTREAMS_FAIL if by else _WHO_REJECTS,
         )
 
 

@@ -483,6 +483,17 @@ def test_a_scanner_is_named_with_the_client_errors_that_it_got() -> None:
     assert symptom.text.endswith("all of them with 404, all of them from one address (10.0.0.9) of 20 in the log.")
 
 
+@pytest.mark.parametrize("status", [503, 429, 404])
+def test_errors_that_upstreams_sent_call_for_the_applications_log(status: int) -> None:
+    failed = log(status_counts={200: 20, status: 180}, upstream_errors={status: 170})
+    (symptom,) = diagnose(seen(failed)).symptoms
+    assert symptom.text.endswith("; upstreams sent 170 of them.")
+    assert symptom.would_decide.startswith("the application's own log")
+    (symptom,) = diagnose(seen(replace(failed, upstream_errors={status: 161}))).symptoms
+    assert "upstreams sent" not in symptom.text
+    assert "$upstream_status" in symptom.would_decide
+
+
 def test_the_period_of_an_outage_is_named_if_it_is_short() -> None:
     first = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     begin_s = int(first.timestamp()) + 1800

@@ -323,6 +323,7 @@ CASES: Final[Rows] = {
         row("once in thousands", RARE, error_log_with(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("an error page", NOT_SEEN, log(status_counts={200: 190, 500: 10})),
+        row("an upstream's error", RULED_OUT, log(status_counts={200: 190, 500: 10}, upstream_errors={500: 10})),
         # Without a live server, nginx passes the request to none.
         row("another server", RULED_OUT, log(retried_requests=10)),
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),

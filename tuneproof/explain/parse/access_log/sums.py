@@ -279,7 +279,15 @@ class ShortBodies:
 
 _CLIENT_CLOSED_REQUEST: Final = 499
 _GATEWAY_TIMEOUT: Final = 504
+_WITHOUT_ANSWER: Final = frozenset({502, _GATEWAY_TIMEOUT})
 _GIVEN_UP: Final = frozenset({_CLIENT_CLOSED_REQUEST, _GATEWAY_TIMEOUT})
+
+
+def _is_own_answer(record: LogRecord) -> bool:
+    """Tell whether the last upstream answered with the request's status: without an answer, nginx logs 502 or 504."""
+    if record.upstream_status[-1:] != (record.status,):
+        return False
+    return record.status not in _WITHOUT_ANSWER or record.upstream_header_time_s[-1:] not in {(), (None,)}
 
 
 class Upstreams:
@@ -299,6 +307,7 @@ class Upstreams:
         # Attempts without a header that nginx or the client gave up on; and connects that nginx gave up on.
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
+        self.own_errors: Counter[int] = Counter()  # errors that an upstream answered with, by status
 
     def add(self, record: LogRecord) -> None:
         """Add a request."""
@@ -307,6 +316,8 @@ class Upstreams:
         servers = max(
             len(record.upstream_addr), len(record.upstream_status), len(connects), len(headers), len(responses)
         )
+        if record.status is not None and record.status >= _FIRST_ERROR and _is_own_answer(record):
+            self.own_errors[record.status] += 1
         if servers:
             self.retried = (self.retried or 0) + (servers > 1)
         if connects and headers and (connected := connects[-1]) is not None and (answered := headers[-1]) is not None:

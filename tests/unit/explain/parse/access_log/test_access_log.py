@@ -351,6 +351,27 @@ def test_each_kind_of_failure_has_its_outage() -> None:
     assert summarise([probe], format_name="own").abandonment is None
 
 
+@pytest.mark.parametrize(
+    ("status", "logged", "headers_s", "sent"),
+    [
+        (503, (502, 503), (), 1),
+        (503, (503, 502), (), 0),
+        (503, (None,), (), 0),
+        (503, (), (), 0),
+        (200, (200,), (), 0),
+        # nginx also logs these statuses for an upstream without an answer.
+        (502, (502,), (None,), 0),
+        (502, (502,), (), 0),
+        (504, (504,), (0.1,), 1),
+    ],
+)
+def test_an_upstream_sent_an_error_if_its_status_is_the_requests(
+    status: int, logged: tuple[int | None, ...], headers_s: tuple[float | None, ...], sent: int
+) -> None:
+    record = LogRecord(status=status, upstream_status=logged, upstream_header_time_s=headers_s)
+    assert summarise([record], format_name="own").upstream_errors == ({status: sent} if sent else {})
+
+
 def test_a_limited_number_of_clients_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "_MOST_CLIENTS", 2)
     clients = Clients()
