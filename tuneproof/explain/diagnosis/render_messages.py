@@ -150,11 +150,14 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
     number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
-    # If every name has less than one message in twenty, none is worth showing.
-    common = {name: times for name, times in names.items() if times >= _FAIR_SHARE * sum(names.values())}
-    if len(names) > _MOST_NAMES and not common:
+    ordered = list(names.items())
+    if len(names) > _MOST_NAMES:
+        # Names that stand out have more messages than the next one, and at least one in twenty.
+        _, least = ordered[_MOST_NAMES]
+        ordered = [each for each in ordered if each[1] > least and each[1] >= _FAIR_SHARE * sum(names.values())]
+    if not ordered:
         return f"{number} {many}"
-    most = [f"{_short(name)} ({times})" for name, times in list(names.items())[:_MOST_NAMES]]
+    most = [f"{_short(name)} ({times})" for name, times in ordered]
     of = f"{number} {many}, most " if len(names) > _MOST_NAMES else f"{many} "
     return f"{of}{', '.join(most)}"
 

@@ -78,6 +78,21 @@ def test_a_dns_server_that_cannot_be_reached_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("messages", "clients"),
+    [
+        ((5, 4, 3, 2), "4 clients, most 10.0.0.0 (5), 10.0.0.1 (4), 10.0.0.2 (3)."),
+        ((5, 2, 2, 2), "4 clients, most 10.0.0.0 (5)."),
+        ((2, 2, 2, 2), "; 4 clients."),
+        ((2, 2, 2), "clients 10.0.0.0 (2), 10.0.0.1 (2), 10.0.0.2 (2)."),
+    ],
+)
+def test_only_clients_with_more_messages_than_others_stand_out(messages: tuple[int, ...], clients: str) -> None:
+    lines = [line for client, number in enumerate(messages) for line in written(*[REFUSED] * number, client=client)]
+    (finding,) = found(lines).problems
+    assert [line.text for line in answer(finding)][2].endswith(clients)
+
+
+@pytest.mark.parametrize(
     ("last", "lasted"),
     [
         ("26 09:00:59", "58 s"),

@@ -568,6 +568,7 @@ def test_a_few_unread_requests_do_not_matter(values: Mapping[str, Any]) -> None:
     [
         ({"unmatched_lines": 3}, "3 lines in another format could not be read", "if these lines are requests, "),
         ({"status_counts": {200: 197}}, "the status of 3 requests is unknown", "the access log with "),
+        ({"status_counts": {200: 197, 0: 3}}, "the status of 3 requests is unknown", "the access log with "),
         ({"status_counts": {}}, "the status of 200 requests is unknown", "the access log with "),
         (
             {"times_without_unit": {"request_time": 3}},
@@ -581,7 +582,7 @@ def test_a_few_unread_requests_do_not_matter(values: Mapping[str, Any]) -> None:
         ),
         ({"is_cut": True}, "only a part of the file could be unpacked", "the whole file; "),
     ],
-    ids=["lines", "some statuses", "all statuses", "times", "neither", "part of a file"],
+    ids=["lines", "some statuses", "status 000", "all statuses", "times", "neither", "part of a file"],
 )
 def test_a_log_that_was_read_in_part_neither_shows_that_all_is_well_nor_rules_causes_out(
     values: Mapping[str, Any], gap: str, confirm: str

@@ -31,7 +31,8 @@ def gaps(log: LogSummary) -> Iterator[Gap]:
         yield Gap(
             "only a part of the file could be unpacked", "the whole file; gzip -t shows whether a copy is complete"
         )
-    unknown = log.requests - sum(log.status_counts.values())
+    # nginx logs 000 for a request that ended without a response.
+    unknown = log.requests - sum(number for status, number in log.status_counts.items() if status)
     if unknown > TOUCHED_SHARE * log.requests:
         yield Gap(f"the status of {count(unknown, 'request')} is unknown", LOG_TIMES)
     without_unit = max(log.times_without_unit.values(), default=0)
