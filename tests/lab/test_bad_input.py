@@ -89,18 +89,6 @@ def test_a_run_survives_or_reports_an_engine_that_stops(
         wait_until(lambda: not resources_of(engine, child.pid), within_s=GONE_WITHIN_S)
 
 
-def test_an_engine_that_cannot_be_reached_gives_one_error(tmp_path: Path) -> None:
-    child = start_pytest(
-        *SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
-    )
-    output, _ = child.communicate(timeout=GONE_WITHIN_S)
-    assert child.returncode != 0
-    assert "The Docker engine does not answer" in output
-    assert " 1 error in " in output
-    assert f"{tmp_path}/nobody.sock, from DOCKER_HOST" in output
-    assert "Traceback" not in output
-
-
 def test_an_unusable_results_folder_gives_one_error(tmp_path: Path) -> None:
     """The results folder cannot be created, because a file has its name."""
     taken = tmp_path / "taken"

@@ -13,7 +13,6 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import find_endpoint
 from tuneproof.lab.topology import container
 from tuneproof.lab.topology.lab import Lab
-from tuneproof.lab.topology.placed import WITHOUT_ADDRESS
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.lab.topology.ways_out import ways_out
 
@@ -88,20 +87,6 @@ def test_only_containers_of_the_same_lab_answer(images: BuiltImages, lab_session
         lab["beside"].wait_for_log("Serving")
         assert json.loads(lab["client"].run(["python3", "-c", _REACHED, *places, inside])) == [inside]
         assert lab["client"].run(["getent", "hosts", "beside"]).split()[1] == b"beside"
-
-
-@pytest.mark.slow
-def test_an_open_network_is_recognised(
-    images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The check notices that the host answers on Docker's own internal network."""
-    for name in list(WITHOUT_ADDRESS):
-        monkeypatch.delitem(WITHOUT_ADDRESS, name)
-    with Lab(lab_session) as lab:
-        lab.start([client(images)])
-        assert ways_out(lab["client"], lab.gateways()) == [
-            f"the engine's host answers at {address}" for address in lab.gateways()
-        ]
 
 
 def own_addresses() -> list[str]:
