@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     same = set(parser.parse_args(arguments).same)
     before = registered() if REGISTERED.exists() else {}
-    today = datetime.now(UTC).date().isoformat()
+    today = datetime.now(UTC).date().isoformat()  # noqa: TID251 - a date
     entries = {}
     unsaid = []
     for advice in every_advice():

@@ -73,7 +73,7 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         _refuse_different(facts)
         for fact in facts:
             say(f"engine {fact.name}: Docker {fact.version}, {fact.cpus} CPUs, {fact.architecture}")
-        folder = results / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        folder = results / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"  # noqa: TID251 - the start of a run
         seed, others = _seed(arguments)
         provide_images(environments, images_for(others))
         plan = Plan(

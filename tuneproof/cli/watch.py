@@ -124,7 +124,7 @@ def _addresses(host: str) -> frozenset[str]:
 
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
     """Watch, show and record; return the recording, with ``--listen`` only of the last minute."""
-    began = datetime.now(UTC).isoformat(timespec="seconds")
+    began = datetime.now(UTC).isoformat(timespec="seconds")  # noqa: TID251 - the start of a recording
     seconds: deque[LoopSecond] = deque()
     notes: list[str] = []
     with ExitStack() as stack:

@@ -126,7 +126,7 @@ def _holder(labels: Mapping[str, str]) -> str:
 
 
 def _labels(session: Session) -> dict[str, str]:
-    since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"  # noqa: TID251 - the start of a lock
     return {**session.labels, HOLDER: f"{_user()}@{os.uname().nodename}", SINCE: since}
 
 
