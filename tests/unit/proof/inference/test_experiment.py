@@ -121,19 +121,6 @@ def test_too_many_void_blocks_make_a_question_untestable() -> None:
     assert answer.reason == "3 of 5 rounds failed, and at most 2 may: idle: late"
 
 
-@pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
-def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) -> None:
-    """The block is not replaced: leaving out a block because of its outcome would bias the rest."""
-    bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 4) else _levels(arm, block))
-    other = Question[float](name="other", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
-    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
-    answer = experiment.answer("stall")
-    assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 0, 3)
-    assert answer.reason.startswith("round 4 yields no effect, and repeating it would not help: ")
-    assert (experiment.answer("other").verdict, experiment.answer("other").blocks) == (Verdict.HOLDS, 6)
-    assert bench.arms_of(5) == {"loaded"}
-
-
 def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> None:
     def level(arm: str, block: int) -> float:
         if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4):

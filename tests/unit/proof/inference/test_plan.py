@@ -5,7 +5,6 @@ from math import prod
 
 import pytest
 
-from tuneproof.proof.depths import LOOKS
 from tuneproof.proof.inference.plan import ERROR_RATE, Look, Side, side
 
 
@@ -16,14 +15,6 @@ def error_by_sequences(plan: Side, chance: float) -> float:
         if any(sum(outcomes[: look.units]) >= look.needed for look in plan.looks):
             wrong += prod(chance if agrees else 1 - chance for agrees in outcomes)
     return wrong
-
-
-def test_a_quick_run_needs_five_of_five_or_eight_of_nine() -> None:
-    plan = side(LOOKS["quick"])
-    assert [(look.needed, look.units) for look in plan.looks] == [(5, 5), (8, 9)]
-    assert plan.error == 21 / 512
-    assert plan.looks[0].tail == 1 / 32
-    assert plan.looks[1].tail == 10 / 512
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,3 @@ def test_results_with_an_unknown_depth_are_rejected(tmp_path: Path) -> None:
     """The maximum number of blocks at that depth is unknown, so times cannot be scaled to another depth."""
     with pytest.raises(BadInputError, match="the depth is none of quick, full"):
         read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
-
-
-def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="cannot be read"):
-        read_times([tmp_path / "none"])

@@ -51,14 +51,6 @@ def test_a_link_of_several_networks_is_measured_once() -> None:
     assert probed(lab) == {"client": 2, "backend": 1}
 
 
-def test_without_shaping_nothing_is_measured() -> None:
-    lab = FakeLab()
-    links = lab_links(lab)
-    links.check([None, BARE], subject="subject")
-    assert lab.asked() == {}
-    assert links.records([None]) == ()
-
-
 def test_a_link_that_differs_from_its_settings_is_a_failed_precondition() -> None:
     """The message contains the figures; the claims are not testable here, and nothing is recorded."""
     lab = FakeLab()

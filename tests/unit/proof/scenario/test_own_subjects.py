@@ -17,7 +17,6 @@ from tuneproof.proof.scenario.containers import (
     OwnNginxError,
     own_nginx_failed,
     own_spec,
-    passed_limit,
     wait_for_workers,
 )
 from tuneproof.proof.scenario.placement import CpuPlacement
@@ -88,14 +87,6 @@ def test_an_nginx_that_needs_more_than_the_lab_gives_is_reported_in_one_sentence
     with pytest.raises(OwnNginxError, match=sentence) as caught:
         waited(*looks, **options)
     assert caught.value.remedy.startswith("test a copy with")
-
-
-def test_a_full_disk_is_reported_first() -> None:
-    """Because of it, the lab ended the container, but the container does not report this."""
-    disk = cast("Any", SimpleNamespace(lost_bytes=2 << 30))
-    found = passed_limit(cast("Any", SimpleNamespace()), disk)
-    assert found is not None
-    assert found.what == "the engine's disk lost 2 GiB while your nginx ran, so the lab ended it"
 
 
 def test_for_a_fragment_that_does_not_start_the_remedy_asks_for_the_rest() -> None:

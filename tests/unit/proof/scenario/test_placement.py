@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.errors import BadInputError
 from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role
@@ -93,12 +93,6 @@ def test_nginx_may_have_a_whole_machine() -> None:
 )
 def test_a_placement_is_described_in_words(cpus: Cpus, requested: str, line: str) -> None:
     assert CpuPlacement.on(cpus, shares=MANY, requested=requested).line() == line
-
-
-def test_one_cpu_is_too_few() -> None:
-    """On one CPU, the load generators would measure themselves."""
-    with pytest.raises(CannotRunHereError, match="this engine has 1 CPU"):
-        CpuPlacement.on(Cpus(allowed="0"))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Reasons that make a block of trials meaningless, and those that only make it noisy."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SPOILT, TRIAL_SECONDS, Deciding, FakeBench, stalled
-from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.proof.scenario.lab_links import LinkLostError
@@ -64,16 +64,3 @@ def test_a_meaningless_trial_makes_its_block_void_and_another_block_replaces_it(
     assert [len(item["void_reasons"]) for item in samples] == [0, 1, 0, 0, 0, 0]
     assert reason is None or samples[1]["void_reasons"] == [reason]
     assert bool(samples[1]["raw"]) == (reason not in {LOST.what, RESTLESS.what})
-
-
-def test_an_effect_that_cannot_be_computed_makes_the_claim_untestable_at_once(decide: Deciding) -> None:
-    """The trial is valid, and stays in the arm's figures."""
-
-    def effect(_block: Mapping[str, StallObservation]) -> float:
-        raise ValueError("there is nothing to compare with")
-
-    cell = decide(stalled, effect=effect)
-    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 0, None)
-    reason = "there is nothing to compare with"
-    assert cell.reason == f"round 1 yields no effect, and repeating it would not help: {reason}"
-    assert (cell.arms["loaded"]["trials"], [item["void_reasons"] for item in decide.samples(cell)]) == (1, [[]])
