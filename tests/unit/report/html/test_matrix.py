@@ -53,13 +53,6 @@ def test_two_cells_in_one_place_are_both_shown() -> None:
     assert [entry.cell.id for entry in row.slots[0]] == ["one", "two"]
 
 
-def test_a_claims_name_in_an_older_file_is_taken_from_the_cells_id() -> None:
-    """Ids have always had the same format; without it, the name is empty."""
-    older = {name: value for name, value in cell("stalls").items() if name != "name"}
-    assert Cell.from_json(older).name == "stalls"
-    assert not Cell.from_json(older | {"id": "stalls"}).name
-
-
 def test_rows_are_ranked_by_the_attention_that_they_need() -> None:
     undecided = {"reason": "because"}
     rows = matrix(

@@ -61,6 +61,7 @@ def test_an_older_cell_is_read_with_the_form_more_and_without_links() -> None:
     older = {name: value for name, value in CELL.items() if name not in {"links", "name"}} | {"effect": OLDER_EFFECT}
     assert Cell.from_json(older) == Cell.from_json(CELL | {"links": []})
     assert Cell.from_json(older).to_json() == CELL | {"links": []}
+    assert not Cell.from_json(older | {"id": "stalls"}).name
 
 
 def test_a_caller_cannot_change_the_figures_through_the_json() -> None:

@@ -22,15 +22,6 @@ def test_a_result_without_an_expectation_contradicts_nothing(tmp_path: Path) -> 
     assert "; no verdict contradicts what was expected." in text
 
 
-def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
-    """A run without results has no table."""
-    text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
-    assert text.index("> Interrupted, or still running: 1 result so far.") < text.index("| claim")
-    empty = render_markdown(written(tmp_path, host={}))
-    assert "No results." in empty
-    assert "\n| " not in empty
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

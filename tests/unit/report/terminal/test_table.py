@@ -54,8 +54,3 @@ def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
     text = render_table([a_cell(str(number), effect=effect) for number, effect in enumerate(effects)], color=False)
     assert "\nintervals: each covers the true value with a chance of at least 91.8 %\n" in text
     assert "intervals" not in render_table([a_cell()], color=False)
-
-
-def test_a_run_without_results_has_no_list() -> None:
-    """A run that is interrupted early has no results."""
-    assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")
