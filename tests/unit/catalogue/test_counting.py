@@ -152,14 +152,6 @@ def test_a_claim_compares_figures_that_its_scripts_return() -> None:
     assert {claim: missing for claim, missing in compared.items() if missing} == {}
 
 
-def test_a_mistyped_figure_is_found() -> None:
-    arms = {arm.name: arm for arm in arms_of([setting("a"), setting("b")])}
-    claim = ratio("typo")
-    assert not_returned(claim, arms) == [
-        f"n compares 'typo', which the script of {name} never returns" for name in arms
-    ]
-
-
 def test_a_mistyped_reversing_arm_is_named() -> None:
     """The error appears as soon as the catalogue is read."""
     scenario = Scenario(name="scenario", arms=arms_of([setting("a"), setting("b")]), claims=share(turned_by="typo"))

@@ -56,12 +56,6 @@ def test_background_traffic_goes_to_the_subjects_backend_in_every_arm_that_has_o
         assert arm.plan.street_to in scenario.beside
 
 
-def test_a_full_run_requires_a_higher_share() -> None:
-    quick, full = street_scenario().claims[0], street_scenario(NINE_IN_TEN).claims[0]
-    assert (quick.threshold, full.threshold) == (0.5, NINE_IN_TEN.right_share)
-    assert full.own_looks == NINE_IN_TEN.looks
-
-
 def connection(*, complete: bool) -> Connection:
     answer = answered(200 if complete else 0, worker=7, body_bytes=612, complete=complete, total_s=0.04)
     return Connection(answers=(answer,), error="" if complete else "TIMEOUT", closed_by_server=False, open_s=0.04)

@@ -10,8 +10,7 @@ from tests.support.canned_tools import wrk_report
 from tests.support.fake_stage import FakeStage, counters, sockets, worker
 from tuneproof.catalogue import many_cpus, softirq_steering
 from tuneproof.catalogue.advice import MANY_CPUS, RunConditions
-from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
-from tuneproof.lab.load.steered_load import SteeredLoad
+from tuneproof.lab.load.http_load import HttpObservation
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.placement import CpuShare
@@ -53,14 +52,6 @@ def test_the_number_of_workers_follows_the_cpus() -> None:
     assert {config.workers_on for config in configs} == {()}
 
 
-def test_generators_get_as_many_threads_as_nginx_has_cpus() -> None:
-    plan, kept = (arms()[name].plan for name in ("shared-queue", "half-as-many"))
-    assert isinstance(plan, HttpLoad)
-    assert isinstance(kept, HttpLoad)
-    assert {(each.threads, each.concurrency) for each in (plan, kept)} == {(10, 160)}
-    assert (plan.keep_alive, kept.keep_alive) == (False, True)
-
-
 @pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)
 def test_a_claim_can_hold_and_can_be_refuted(declared: Claim[HttpObservation]) -> None:
     usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
@@ -85,17 +76,3 @@ def test_the_same_arms_are_declared_if_nginx_has_only_one_cpu() -> None:
     one = many_cpus.scenario(RunConditions(subject_cpus=lambda: [0]))
     assert [arm.name for arm in one.arms] == list(arms())
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1
-
-
-def test_each_arm_declares_the_cpus_for_softirqs() -> None:
-    found = {arm.name: arm for arm in softirq_steering.scenario(TEN).arms}
-    plans = {name: arm.plan for name, arm in found.items()}
-    steered = {name: plan.cpus for name, plan in plans.items() if isinstance(plan, SteeredLoad)}
-    assert steered == {
-        "cpus-0": (0,),
-        "cpus-0-1": (0, 1),
-        "cpus-0-twin": (0,),
-        "many-workers-one-cpu": (0,),
-        "many-workers-all-cpus": CPUS,
-    }
-    assert found["many-workers-one-cpu"].subject == found["many-workers-all-cpus"].subject

@@ -26,12 +26,6 @@ def test_the_status_is_1_exactly_when_a_verdict_changed(lab: Lab, runs: tuple[Pa
     assert lab("compare", new, new / "results.json", *form).status == 0
 
 
-def test_a_cell_in_only_one_run_is_not_a_change(lab: Lab, tmp_path: Path) -> None:
-    old = write(tmp_path / "old", a_cell("same"))
-    status, out, _ = lab("compare", old, write(tmp_path / "new", a_cell("same"), a_cell("more")))
-    assert (status, "only in the new: stall/more/nginx-1.22/bare" in out) == (0, True)
-
-
 @pytest.mark.parametrize("other", ["none", "strange", "empty"])
 def test_results_that_cannot_be_compared_are_bad_input(
     lab: Lab, tmp_path: Path, runs: tuple[Path, Path], other: str

@@ -113,19 +113,6 @@ def test_a_user_without_a_home_folder_gets_the_root_folder(
     assert cli.main(["doctor"]) == len("/")
 
 
-def test_ctrl_c_is_reported_with_one_word(
-    command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An interrupted command ends with status 130, as a shell expects."""
-
-    def interrupt(_: Sequence[str]) -> int:
-        raise KeyboardInterrupt
-
-    command(interrupt)
-    assert cli.main(["doctor"]) == 130
-    assert capsys.readouterr().err == "lab: interrupted\n"
-
-
 def test_a_reader_that_stops_early_does_not_cause_an_error() -> None:
     """``./lab report | head -1`` ends quietly when head has seen enough."""
     script = (

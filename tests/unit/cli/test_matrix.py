@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.command_line import Lab
 from tests.support.written_results import a_cell, write
-from tuneproof.catalogue import every_advice
 
 
 def matrix(lab: Lab, *arguments: object) -> dict[str, Any]:
@@ -43,13 +42,6 @@ def test_pytest_arguments_select_cells(lab: Lab, tmp_path: Path) -> None:
     document = matrix(lab, *chosen, "--results", earlier)
     assert [cell["id"] for cell in document["cells"]] == ["reuseport_stall/loaded_worker_stalls/nginx-1.22/bare"]
     assert document["depth"] == "full"
-
-
-def test_headlines_can_be_selected_alone(lab: Lab) -> None:
-    cells = matrix(lab, "-m", "headline")["cells"]
-    assert {cell["id"].split("/")[1] for cell in cells} == {
-        claim for advice in every_advice() for claim in advice.headlines
-    }
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.support.closed_ports import closed_port
 from tests.support.served import Quiet, serving
 from tuneproof.errors import BadInputError
 from tuneproof.watch import outside
-from tuneproof.watch.outside import CONNECTIONS, MOST_S, RATE_HZ, Measured, Round, report, split, watch_url
+from tuneproof.watch.outside import CONNECTIONS, RATE_HZ, Measured, Round, report, split, watch_url
 
 PROMPT_S = 0.0004
 ANSWERS = 90
@@ -134,11 +134,6 @@ def test_a_server_that_limits_requests_gets_no_further_ones(status: int) -> None
     assert len(asked) <= 30 + CONNECTIONS
     assert lines[0].startswith(f"Stopped after 30 answers: the server answered {status}.")
     assert not any("problem" in line for line in lines)
-
-
-def test_a_url_is_watched_for_at_most_five_minutes() -> None:
-    with pytest.raises(BadInputError, match="at most 300 s"):
-        list(watch_url("http://127.0.0.1:9/", lasts_s=MOST_S + 1))
 
 
 def test_without_a_listener_the_error_is_reported() -> None:
