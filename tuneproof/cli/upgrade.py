@@ -22,6 +22,7 @@ from tuneproof.errors import BadInputError, CannotRunHereError
 REFUSED = 1
 BROKEN = 2
 _SEEDS: Final = 1 << 31
+_ONLY_WITH_PROVE: Final = ("location", "host", "trust", "seed", "results")
 DESCRIPTION = """\
 Report what changes for a configuration between two versions of nginx: removed, ignored or deprecated directives,
 different defaults, and advice that expires; each with the file and the line, and with a patch if the change is certain.
@@ -48,11 +49,12 @@ def main(arguments: Sequence[str]) -> int:
 
     BadInputError: The configuration cannot be read, or a version is invalid. CannotRunHereError: There is no checkout.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     proves = options.prove or options.old_image or options.new_image
-    for name, value in () if proves else (("--location", options.location), ("--host", options.host)):
-        if value:
-            raise BadInputError(f"{name} {value}: nothing is requested without --prove", remedy="add --prove")
+    for name in () if proves else _ONLY_WITH_PROVE:
+        if getattr(options, name) != parser.get_default(name):
+            raise BadInputError(f"--{name} has no effect without --prove", remedy=f"add --prove, or leave out --{name}")
     with in_users_folder():
         source = open_source(options.configuration, prefix=options.prefix, values=output.template_values(options))
         if not proves:

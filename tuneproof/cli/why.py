@@ -1,6 +1,7 @@
 """``./lab why``: explains a directive, a claim or an error message."""
 
 import errno
+import os
 import re
 import shutil
 import textwrap
@@ -10,6 +11,7 @@ from typing import Final
 from tuneproof.audit.why import is_directive, is_known, mentions, why
 from tuneproof.cli import output
 from tuneproof.cli.output import show
+from tuneproof.conf.directives import rows_of
 from tuneproof.errors import BadInputError
 from tuneproof.messages.lookup import corrected, find, similar
 from tuneproof.messages.render import lines
@@ -18,7 +20,7 @@ from tuneproof.wording import count
 
 _MOST: Final = 5
 _STATUS: Final = re.compile(r"(?:http |error |status )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE)
-_ERRNO: Final = re.compile(r"(?:errno |error )+(\d{1,3})", re.IGNORECASE)
+_ERRNO: Final = re.compile(r"\[?(?:(?:errno|error)[ :=]*)+(\d{1,3})\]?", re.IGNORECASE)
 _LABEL_COLUMNS: Final = 9
 # People copy messages, commands and paths, so these are not wrapped.
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     # Any message may contain a single word by chance.
     is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
-    rows = () if is_named else find(text)
+    rows = () if is_named else find(text, in_any_order=not _is_short_line(text))
     if rows:
         show(_all_shown(rows))
     elif meant := () if is_named else _without_typos(text):
@@ -69,16 +71,31 @@ def main(arguments: Sequence[str]) -> int:
 
 def _as_name(text: str) -> str:
     """Return the known name for a text in any case, with blanks or hyphens for underscores; else the text."""
-    bare = text.rstrip(";{ ").lower()
+    bare = text.strip("`'\" ").rstrip(";{/: ").lower()
     names = (bare, "_".join(re.split("[ -]", bare)))
     return next(filter(is_known, names), text)
 
 
 def _with_errno(text: str) -> str:
-    """Return a system error such as "EMFILE" or "errno 24" as messages contain it: "(24:"; else the text."""
+    """Return a system error such as "EMFILE" or "errno 24" as messages contain it: "(24: Too many open files)".
+
+    An error that only one row's reasons mention becomes that row's id; other texts are returned unchanged.
+    BadInputError: No message has the error.
+    """
     found = _ERRNO.fullmatch(text)
-    words = f"({found[1] if found else getattr(errno, text.upper(), '')}:"
-    return words if find(words) else text
+    number = int(found[1]) if found else getattr(errno, text.upper(), 0)
+    if number not in errno.errorcode:
+        return text
+    # The number alone may also be that of a certificate's error, of a signal, or of Windows.
+    meaning = os.strerror(number)
+    if find(words := f"({number}: {meaning})"):
+        return words
+    if row := next((row for row in messages().values() if f"{number} ({meaning}" in row.why), None):
+        return row.id
+    raise BadInputError(
+        f"errno {number} ({errno.errorcode[number]}, {meaning}): no message is known by it alone",
+        remedy="look up the line from the log that has it",
+    )
 
 
 def _status_in(text: str) -> str:
@@ -94,6 +111,13 @@ def _of_status(text: str) -> str:
         return ""
     title = f"Messages in error.log with a {text} ({output.program()} why ID explains one):"
     return "\n".join([title, *(f"  {row.id}: {row.name}" for row in rows)])
+
+
+def _is_short_line(text: str) -> bool:
+    """Tell whether a text may be a line of nginx.conf with so few words that messages contain them by chance."""
+    first, *_ = text.split()
+    most = 1 if any(row.is_block for row in rows_of(first)) else 2
+    return is_directive(first) and len(re.findall(r"\w+", text)) <= most
 
 
 def _without_typos(text: str) -> tuple[Message, ...]:

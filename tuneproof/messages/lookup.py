@@ -24,10 +24,11 @@ _SHARED: Final = 0.75
 _ENOUGH_CHARACTERS: Final = 15
 
 
-def find(text: str) -> tuple[Message, ...]:
+def find(text: str, *, in_any_order: bool = True) -> tuple[Message, ...]:
     """Return the rows for a message, the best one first; empty if no row matches.
 
-    ``text``: a line of a log, a message, a part of one, or a row's id.
+    ``text``: a line of a log, a message, a part of one, or a row's id. ``in_any_order``: if no row contains the text,
+    find those with all of its words.
     """
     wanted = _STAMP.sub("", plain_quotes(" ".join(text.split())))
     if (row := messages().get(wanted)) is not None:
@@ -38,7 +39,9 @@ def find(text: str) -> tuple[Message, ...]:
         return (found,)
     if rows := tuple(find_all(message)):
         return rows
-    named = dict.fromkeys((*_by_words(in_glibc_words(message)), *_by_words(message)))
+    named = dict.fromkeys(
+        row for part in (in_glibc_words(message), message) for row in _by_words(part, in_any_order=in_any_order)
+    )
     return tuple(named) or tuple(find_cut_of_all(message, level)) or _by_beginning(message)
 
 
@@ -88,13 +91,13 @@ def _by_beginning(text: str) -> tuple[Message, ...]:
     return tuple(begun.values())
 
 
-def _by_words(text: str) -> tuple[Message, ...]:
-    """Return the rows that contain a text; if there are none, those with all of its words."""
+def _by_words(text: str, *, in_any_order: bool) -> tuple[Message, ...]:
+    """Return the rows that contain a text; if there are none and words may be in any order, those with all of them."""
     wanted = text.lower()
     if len(wanted) < _FEWEST_CHARACTERS:
         return ()
     inside = [row for row in messages().values() if any(wanted in _plain(words.text) for words in row.words)]
-    if not inside:
+    if not inside and in_any_order:
         needed = set(_WORD.findall(wanted))
         inside = [
             row

@@ -138,13 +138,29 @@ def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(chec
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_a_checkout_that_the_user_may_not_write_to_is_reported(checkout: Checkout) -> None:
+@pytest.mark.parametrize(
+    ("interpreter", "message"),
+    [
+        ("", "/.venv cannot be set up: you may not write there. Call ./lab once as "),
+        # The owner's, below /root for example; calling ./lab as the owner would not help.
+        (
+            "/none/python3",
+            "/.venv uses /none/python3, which is missing or which you may not run: use a clone of your own",
+        ),
+    ],
+)
+def test_a_checkout_that_the_user_may_not_write_to_is_reported(
+    interpreter: str, message: str, checkout: Checkout
+) -> None:
+    if interpreter:
+        (checkout.folder / ".venv").mkdir()
+        (checkout.folder / ".venv/interpreter").write_text(f"{interpreter}\n", encoding="utf-8")
     checkout.folder.chmod(0o555)
     # root may write everywhere unless it gives up CAP_DAC_OVERRIDE.
     under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")
     status, err = checkout.run("doctor", under=under)
     assert status == 3
-    assert "/.venv cannot be set up: you may not write there. Call ./lab once as " in err
+    assert message in err
     assert checkout.calls() == []
 
 

@@ -19,6 +19,17 @@ from tests.support.command_line import Lab
         (("quic",), "Claims that mention quic:"),
         (("EMFILE",), "Message: nginx has no file descriptor left"),
         (("errno", "99"), "Message: nginx has no local port left"),
+        (("[Errno 99]",), "Message: nginx has no local port left"),
+        # A certificate's error has the same number.
+        (("errno", "12"), "Message: nginx cannot allocate memory"),
+        (("ENOENT",), "Message: The upstream's unix socket does not exist"),
+        (("EIO",), "Message: An operation on a file fails"),
+        # Lines of nginx.conf with few words, which messages also contain.
+        (("sendfile/",), "sendfile\n  ngx_http_core_module"),
+        (("location", "/"), "location\n  ngx_http_core_module"),
+        (("rewrite", "^", "/"), "rewrite\n  ngx_http_rewrite_module"),
+        (("ssl", "on"), "ssl\n  ngx_http_ssl_module"),
+        (("upstream", "refused"), "Message: "),
         (("small_rmem_restores_loop",), "reuseport_stall/small_rmem_restores_loop: "),
         (("no", "live", "upstreams"), "Message: No upstream server is considered alive"),
         (("[error] 1#1: *1 no live upstreams while connecting to upstream, client: 10.0.0.1",), "Message: No upstream"),
@@ -70,6 +81,13 @@ def test_all_messages_with_the_words_are_named(lab: Lab) -> None:
     assert "more messages have these words (./lab why ID explains one):\n" in out
     assert "\n  bind_denied: " in out
     assert "have these words" not in lab("why", "no live upstreams").out
+
+
+def test_an_error_that_no_message_has_is_named(lab: Lab) -> None:
+    """A signal, a certificate's error or a similar text is not an answer."""
+    ended = lab("why", "errno", "10")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("lab: errno 10 (ECHILD, No child processes): no message")
 
 
 def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
