@@ -152,6 +152,16 @@ def _server_errors(named: Named[LogSummary], *, has_error_log: bool) -> Iterator
     yield Reason(text=f"{text}{why}.", files=(named.name,), statuses=statuses, would_decide=decides)
 
 
+def rare_errors(evidence: EvidenceSet) -> Iterator[Reason]:
+    """Yield the logs with server errors that are too few to be a symptom."""
+    for named in evidence.access_logs:
+        log = named.content
+        errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
+        if errors >= ENOUGH_EVENTS and not any(_server_errors(named, has_error_log=True)):
+            text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})"
+            yield Reason(text=f"{text}{one_client(log, _SERVER_ERRORS)}.", files=(named.name,))
+
+
 def _departures(evidence: EvidenceSet) -> Iterator[Reason]:
     left = departures(evidence)
     yield from left
@@ -222,9 +232,12 @@ def _rejections(name: str, log: LogSummary) -> Iterator[Reason]:
 def _incomplete(name: str, log: LogSummary) -> Iterator[Reason]:
     for status, number in log.incomplete_requests.items():
         if lower_limit(number, log.requests) >= TOUCHED_SHARE:
-            who = one_client(log, (status,)) if number == log.status_counts[status] else ""
+            who, decides = "", _WHICH_CLIENTS
+            are_known = log.clients.are_all and len(log.clients.requests) >= ENOUGH_REQUESTS
+            if are_known and number == log.status_counts[status]:
+                addresses = count(log.clients.failing(status), "address", "addresses")
+                who, decides = one_client(log, (status,)) or f", from {addresses}", _WHAT_WAS_READ
             text = f"{number} of {log.requests} requests ended with {status} ({share(number / log.requests)}){who}"
-            decides = _WHAT_WAS_READ if who else _WHICH_CLIENTS
             yield Reason(text=f"{text}: {_INCOMPLETE[status]}.", files=(name,), would_decide=decides)
 
 

@@ -147,6 +147,15 @@ def test_errors_that_messages_explain_call_for_no_further_evidence(messages: int
     assert any("$upstream_status" in row.text for row in shown if row.label == "Confirm") == asks
 
 
+@pytest.mark.parametrize("messages", [40, 0])
+def test_a_few_server_errors_are_reported_once(messages: int) -> None:
+    """The message says how many requests got its status."""
+    given = evidence(written(*[BIG] * messages, CLOSED), replace(requests(8_000, 40), outage=None))
+    rare = [row.text for row in rows(diagnose(given), message_findings(given)) if row.label == "Rare"]
+    assert len(rare) == 1
+    assert (" got 502" in rare[0]) == bool(messages)
+
+
 def test_ordinary_messages_share_one_line() -> None:
     findings = found(written(REFUSED, *[CLOSED] * 3, MISSING, "[notice] 1#1: start worker process 7"))
     assert [each.row.id for each in findings.ordinary] == ["worker_left", "client_closed_keepalive"]

@@ -456,6 +456,25 @@ def test_errors_of_one_of_many_clients_are_named_as_such(status: int) -> None:
     assert "from one client" not in symptom.would_decide
 
 
+def test_incomplete_requests_of_many_clients_are_named_as_such() -> None:
+    timed_out = requests_of({f"10.0.0.{number}": 2 for number in range(30)}, 408, others=19)
+    (symptom,) = diagnose(seen(timed_out)).symptoms
+    assert " ended with 408 (24 %), from 30 addresses: " in symptom.text
+    assert "from one client" not in symptom.would_decide
+    balanced = requests_of({"10.0.0.9": 60}, 408, others=1)
+    (symptom,) = diagnose(seen(balanced)).symptoms
+    assert "address" not in symptom.text
+    assert "from one client" in symptom.would_decide
+
+
+@pytest.mark.parametrize(("errors", "shown"), [(3, True), (10, True), (2, False)])
+def test_a_few_server_errors_are_reported_as_rare(errors: int, *, shown: bool) -> None:
+    lines = screen(seen(log(requests=2000, status_counts={200: 2000 - errors, 500: errors})))
+    assert lines[0].startswith("No problem found in these files; ")
+    rare = [line for line in lines if line.startswith("Rare: ")]
+    assert rare == [f"Rare: {errors} of 2000 requests got a server error ({errors / 20} %)."] * shown
+
+
 @pytest.mark.parametrize(
     ("failing", "more", "others", "of"),
     [

@@ -19,4 +19,5 @@ def one_client(log: LogSummary, statuses: Collection[int]) -> str:
     if 2 * most.requests > log.requests and most.failed < NEARLY_ALL * most.requests:
         return ""
     part = "all" if most.failed == failed else most.failed
-    return f", {part} of them from one address ({most.address}) of {addresses} in the log"
+    more = "" if log.clients.are_all else " or more"
+    return f", {part} of them from one address ({most.address}) of {addresses}{more} in the log"

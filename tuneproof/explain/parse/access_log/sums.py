@@ -202,6 +202,7 @@ class Clients:
 
     def __init__(self) -> None:
         self.requests: Counter[str] = Counter()
+        self.are_all = True  # whether no address was left out
         self._errors: dict[int, Counter[str]] = {}
 
     def add(self, record: LogRecord) -> None:
@@ -210,10 +211,15 @@ class Clients:
         if client is None or len(client) > _LONGEST_ADDRESS:
             return
         if client not in self.requests and len(self.requests) >= _MOST_CLIENTS:
+            self.are_all = False
             return
         self.requests[client] += 1
         if record.status is not None and record.status >= _FIRST_ERROR:
             self._errors.setdefault(record.status, Counter())[client] += 1
+
+    def failing(self, status: int) -> int:
+        """Return the number of clients with a request that got this error status."""
+        return len(self._errors.get(status, ()))
 
     def most_failing(self, statuses: Iterable[int]) -> Failing | None:
         """Return the client with the most requests that got one of these statuses; None if no request did."""

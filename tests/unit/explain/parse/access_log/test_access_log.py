@@ -377,7 +377,7 @@ def test_a_limited_number_of_clients_is_counted(monkeypatch: pytest.MonkeyPatch)
     clients = Clients()
     for address in ("x" * 101, "a", "b", "c", "b"):
         clients.add(LogRecord(remote_addr=address, status=500))
-    assert clients.requests == {"a": 1, "b": 2}
+    assert (clients.requests, clients.are_all) == ({"a": 1, "b": 2}, False)
     assert clients.most_failing((500,)) == Failing(address="b", failed=2, requests=2)
     assert clients.most_failing((502,)) is None
 
