@@ -85,7 +85,10 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     found += _of_sockets(after, old=old, new=new)
     found += _of_names(before, old=old, new=new)
     found += [one for one in _of_advice(before, after) if one.is_new_danger or place_in_files(one.at) not in reported]
-    return Upgrade(before=before, after=after, differences=tuple(sorted(found, key=lambda one: one.urgency)))
+    # Several servers may include the same line.
+    once = {(one.effect, one.what, one.why, one.edits, place_in_files(one.at)): one for one in found}
+    ordered = sorted(once.values(), key=lambda one: one.urgency)
+    return Upgrade(before=before, after=after, differences=tuple(ordered))
 
 
 def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:

@@ -172,6 +172,13 @@ def test_stream_servers_that_an_older_version_refuses_are_reported(
     )
 
 
+def test_a_line_that_several_servers_include_is_reported_once() -> None:
+    servers = "server { include tls.conf; server_name a; } server { include tls.conf; server_name b; }"
+    files = {"nginx.conf": f"events {{ }}\nhttp {{ {servers} }}\n", "tls.conf": "ssl_session_cache shared:a:1m;\n"}
+    found = upgrade(Dump(files, is_complete=True), old="1.26", new="1.30").differences
+    assert [one.at.file for one in found if one.what == "ssl_session_cache"] == ["tls.conf"]
+
+
 def test_http2_without_tls_no_longer_shuts_out_http1() -> None:
     """This concerns ``listen … http2``: ngx_http_init_connection of 1.25.0, ngx_http_wait_request_handler of 1.25.1."""
     plain = "server {\nlisten 80 http2;\n}"
