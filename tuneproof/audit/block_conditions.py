@@ -1,7 +1,7 @@
 """Row conditions about blocks: replaced lists, rewrites, locations, servers, access lists and client addresses."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
@@ -23,6 +23,8 @@ _PASSED_ON: Final = {
 }
 _BY_PREFIX: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _MERGED_SINCE: Final = (1, 29, 3)
+_HTTPS_PORT: Final = 443
+_CSS: Final = "css"  # its file name extension
 _FORWARDED: Final = "x-forwarded-for"
 
 
@@ -169,6 +171,41 @@ def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
     return _returns_at_once(at, block, facts) and not inner
 
 
+def _loses_a_name(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return the name of a server that an earlier server gets, in words; empty for none, or if it gets all of them."""
+    if facts.configuration.is_fragment or id(at) in facts.rivals or id(at) not in facts.ignored_names:
+        return ""
+    name, earlier = facts.ignored_names[id(at)]
+    return f"{name} go to the server at {earlier.file}:{earlier.line}"
+
+
+def _answers_https(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a ``return`` ends every request that a server or location gets on port 443 over TLS."""
+    server = block.around("server")
+    is_reached = block is server or (
+        server is not None and not server.local("rewrite") and not any(inner.name == "if" for inner in server.blocks)
+    )
+    if server is None or not is_reached or block.name == "if" or "".join(block.args[:1]).startswith("@"):
+        return False
+    sockets = facts.sockets.of(server)
+    is_tls = any(one.address.port == _HTTPS_PORT and "ssl" in one.protocols for one in sockets)
+    return is_tls and _returns_at_once(at, block, facts)
+
+
+def _replaces_types(at: Statement | Block, _block: Block, _facts: Facts) -> str:
+    """Return the place of the outer types that those of a server replace; empty if they repeat the type of CSS."""
+    server = at.parent if isinstance(at, Block) else None
+    if server is None or server.name != "server" or server.parent is None or server.lacks_includes:
+        return ""
+    outer, inner = ([one for one in level.blocks if one.name == "types"] for level in (server.parent, server))
+    is_lost = _names_css(outer) and any(one.own for one in inner) and not _names_css(inner)
+    return f"{outer[0].file}:{outer[0].line}" if is_lost and inner[0] is at else ""
+
+
+def _names_css(types: Iterable[Block]) -> bool:
+    return any(_CSS in said.args for one in types for said in one.own)
+
+
 def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether no application gets the name of a request body's file: one that does may remove the file."""
     return not any("request_body_file" in text for text in facts.configuration.texts.values())
@@ -222,6 +259,9 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "never matches": _never_matches,
     "never chosen": _never_chosen,
     "returns at once": _limits_nothing,
+    "loses a name": _loses_a_name,
+    "answers HTTPS": _answers_https,
+    "replaces outer types": _replaces_types,
     "leaves bodies": _leaves_bodies,
     "denies nobody": _denies_nobody,
     "reads X-Forwarded-For recursively": _reads_forwarded_recursively,

@@ -99,6 +99,10 @@ def _groups(regex: str) -> list[str]:
     return found
 
 
+def _is_in_regex_location(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    return block.name == "location" and Location.of(block).kind in REGEXES
+
+
 def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether responses here have a Content-Type: all with a body do, unless a directive removes it."""
     said = [one for name in _REMOVING for one in block.in_effect(name)]
@@ -142,6 +146,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "lacks a slash": _glued,
     "constant path": _constant_path,
     "decoded path": _decoded,
+    "in a regex location": _is_in_regex_location,
     "has a Content-Type": _has_a_type,
     "may be compressed": _may_be_compressed,
     "matches another letter case alone": _matches_other_case,

@@ -10,6 +10,7 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.values import size_bytes
 
+_HTTPS_PORT: Final = 443
 _FIRST_WINDOW_BYTES: Final = 64 << 10  # the default of http2_body_preread_size
 
 
@@ -100,7 +101,16 @@ def _has_other_responses(_at: Statement | Block, block: Block, _facts: Facts) ->
     return any(block.setting(name) for name in ("ssl_stapling_file", "ssl_stapling_responder"))
 
 
+def _lacks_tls(_at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the address on which a server with a certificate speaks HTTP on port 443; empty for none."""
+    if not block.local("ssl_certificate") or block.is_on("ssl"):
+        return ""
+    sockets = (one for one in facts.sockets.of(block) if one.address.port == _HTTPS_PORT and not one.address.is_udp)
+    return next((one.address.name for one in sockets if "ssl" not in one.protocols), "")
+
+
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    "certificate without TLS": _lacks_tls,
     "TLS only": _is_tls_only,  # every server in the block uses it
     "no kernel TLS": _has_no_kernel_tls,
     "sendfile never called": _never_calls_sendfile,

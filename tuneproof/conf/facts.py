@@ -9,7 +9,7 @@ from typing import Final
 
 from tuneproof.conf.certificates import certificate_problems
 from tuneproof.conf.directives import known
-from tuneproof.conf.hosts import never_chosen
+from tuneproof.conf.hosts import ignored_names, never_chosen
 from tuneproof.conf.refusals import refusals
 from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
@@ -90,6 +90,11 @@ class Facts:
     def rivals(self) -> Mapping[int, Block]:
         """For each server that gets no requests, by its id: the server that gets those for its first name."""
         return {id(server): rival for server, rival in never_chosen(self.sockets)}
+
+    @cached_property
+    def ignored_names(self) -> Mapping[int, tuple[str, Block]]:
+        """For each server with a name that an earlier server has, by its id: the first such name, and that server."""
+        return {id(server): (name, earlier) for server, name, earlier in reversed(list(ignored_names(self.sockets)))}
 
     @cached_property
     def unreachable(self) -> Mapping[int, Unreachable]:

@@ -128,6 +128,21 @@ def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
     yield from ((servers[key], rivals[key]) for key in servers if key not in reached)
 
 
+def ignored_names(sockets: Sockets) -> Iterator[tuple[Block, str, Block]]:
+    """Yield each server with a name that nginx ignores on one of its sockets, and the earlier server that has the name.
+
+    Names that begin with a dot stand for several, and are left out.
+    """
+    for socket in sockets.found if not sockets.problems and not sockets.unknown else ():
+        names = _Names()
+        for server in socket.servers:
+            for name in names_of(server):
+                is_own = names.add(name, server) or not name or name.startswith(".") or _bare(name) != name.lower()
+                if not is_own and not name.startswith("~"):
+                    earlier = _chosen(socket, names, _sample(name.lower()), "").server
+                    yield from [(server, name, earlier)] if earlier is not server else ()
+
+
 def _has_machines_name(socket: Socket) -> bool:
     return any(_MACHINES_NAME in map(str.lower, names_of(server)) for server in socket.servers)
 
