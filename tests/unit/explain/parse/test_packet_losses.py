@@ -46,6 +46,8 @@ def test_only_a_loss_at_the_last_hop_is_a_loss() -> None:
     assert (loss.lost, loss.of) == (10, 100)
     (loss,) = mtr_report(MTR.replace("app.example  ", "app.example (198.51.100.7)"))
     assert loss.what.startswith("probes to 198.51.100.7, mtr's last hop, got no answer: ")
+    (loss,) = mtr_report(MTR.replace("|--", "").replace("app.example", "AS64500 198.51.100.7"))
+    assert (loss.lost, loss.what.split()[2]) == (10, "198.51.100.7,")
     (unknown,) = mtr_report(MTR + UNKNOWN)
     assert unknown.lost == 0
     assert [loss.lost for loss in mtr_report(MTR + MTR.replace("10.0%", " 0.0%"))] == [10, 0]
