@@ -186,6 +186,9 @@ def _of_log(log: LogSummary) -> Iterator[str]:
         elif (small := log.sent_at_once_s) is not None and _are_prompt(small, times):
             text += f"; {seconds(small.p90)} (p90) for responses of up to {size(SENT_AT_ONCE_BYTES)}: longer ones also "
             text += "take the time in which clients read them"
+        elif small is None and log.short_200 is not None:
+            text += f"; all responses are longer than {size(SENT_AT_ONCE_BYTES)}, and take the time in which clients "
+            text += "read them"
         yield f"{text}."
     elif waited := slow_period(log):
         yield waited

@@ -323,6 +323,13 @@ CASES: Final[Rows] = {
         row("once in thousands", RARE, error_log_with(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("an error page", NOT_SEEN, log(status_counts={200: 190, 500: 10})),
+        row(
+            "a stale page",
+            NOT_SEEN,
+            "against 1: None of 200 requests got a 502, but an upstream's status was 502 in 10.",
+            log(hidden_502=10),
+        ),
+        row("two stale pages", RULED_OUT, log(hidden_502=2)),
         row("an upstream's error", RULED_OUT, log(status_counts={200: 190, 500: 10}, upstream_errors={500: 10})),
         # Without a live server, nginx passes the request to none.
         row("another server", RULED_OUT, log(retried_requests=10)),

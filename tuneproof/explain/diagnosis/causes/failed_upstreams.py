@@ -122,6 +122,8 @@ def _no_502(evidence: EvidenceSet, case: Case) -> None:
             retried = (log.content.retried_requests or 0) if case.cause is Cause.NO_PORT else 0
             if lower_limit(others, requests) >= TOUCHED_SHARE:
                 case.doubts(f"{text}, but {others} got a 500 or 503: error_page may change the status.", log.name)
+            elif lower_limit(log.content.hidden_502, requests) >= TOUCHED_SHARE:
+                case.doubts(f"{text}, but an upstream's status was 502 in {log.content.hidden_502}.", log.name)
             elif lower_limit(retried, requests) >= TOUCHED_SHARE:
                 case.doubts(f"{text}, but {retried} were passed to more than one upstream server.", log.name)
             else:

@@ -284,8 +284,9 @@ class ShortBodies:
 
 
 _CLIENT_CLOSED_REQUEST: Final = 499
+_BAD_GATEWAY: Final = 502
 _GATEWAY_TIMEOUT: Final = 504
-_WITHOUT_ANSWER: Final = frozenset({502, _GATEWAY_TIMEOUT})
+_WITHOUT_ANSWER: Final = frozenset({_BAD_GATEWAY, _GATEWAY_TIMEOUT})
 _GIVEN_UP: Final = frozenset({_CLIENT_CLOSED_REQUEST, _GATEWAY_TIMEOUT})
 
 
@@ -314,6 +315,7 @@ class Upstreams:
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
         self.own_errors: Counter[int] = Counter()  # errors that an upstream answered with, by status
+        self.hidden_502 = 0  # requests with another status than the 502 of one of their upstreams
 
     def add(self, record: LogRecord) -> None:
         """Add a request."""
@@ -324,6 +326,7 @@ class Upstreams:
         )
         if record.status is not None and record.status >= _FIRST_ERROR and _is_own_answer(record):
             self.own_errors[record.status] += 1
+        self.hidden_502 += _BAD_GATEWAY in record.upstream_status and record.status != _BAD_GATEWAY
         if servers:
             self.retried = (self.retried or 0) + (servers > 1)
         if connects and headers and (connected := connects[-1]) is not None and (answered := headers[-1]) is not None:

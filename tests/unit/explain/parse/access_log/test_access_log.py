@@ -372,6 +372,15 @@ def test_an_upstream_sent_an_error_if_its_status_is_the_requests(
     assert summarise([record], format_name="own").upstream_errors == ({status: sent} if sent else {})
 
 
+@pytest.mark.parametrize(
+    ("status", "logged", "hidden"), [(200, (502, 200), 1), (200, (502,), 1), (502, (502,), 0), (200, (200,), 0)]
+)
+def test_a_502_that_another_upstream_or_a_cache_replaced_is_counted(
+    status: int, logged: tuple[int, ...], hidden: int
+) -> None:
+    assert summarise([LogRecord(status=status, upstream_status=logged)], format_name="own").hidden_502 == hidden
+
+
 def test_a_limited_number_of_clients_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "_MOST_CLIENTS", 2)
     clients = Clients()
