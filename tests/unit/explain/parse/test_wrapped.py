@@ -1,12 +1,12 @@
 """nginx's lines are restored from other programs' output."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Final
 
 import pytest
 
+from tests.support.growth import assert_grows_with_its_size
 from tests.support.printed_logs import PRINTED
 from tuneproof.explain.parse.error_log import quoted
 from tuneproof.explain.parse.wrapped import inner_lines, nginx_line, unwrapped
@@ -147,13 +147,4 @@ _PIECES: Final = (
     ("read", "piece"), [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")]
 )
 def test_a_hostile_line_takes_linear_time(read: Callable[[str], object], piece: str) -> None:
-    """A line of eight times the length must not take 64 times as long."""
-
-    def took_ns(pieces: int) -> int:
-        line = piece * pieces
-        started = time.process_time_ns()
-        read(line)
-        return time.process_time_ns() - started
-
-    short, long = (min(took_ns(pieces) for _ in range(5)) for pieces in (1_000, 8_000))
-    assert long < 30 * max(short, 10_000)
+    assert_grows_with_its_size(lambda pieces: read(piece * pieces), size=8_000)
