@@ -103,19 +103,15 @@ def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
     assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
 
 
-def test_every_scenario_in_the_results_has_a_table(committed: Results) -> None:
-    shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
-    assert shown == {cell.scenario for cell in committed.cells}
-
-
 def test_stored_results_name_no_folder_of_the_machine_that_measured(committed: Results) -> None:
     """The stored results come without their evidence."""
     assert all("path" not in run.to_json() for run in committed.runs)
 
 
-def test_every_scenario_in_the_project_has_a_page() -> None:
+def test_every_scenario_has_results_and_a_table_on_a_page(committed: Results) -> None:
     """New advice needs a page, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
+    assert shown == {cell.scenario for cell in committed.cells}
     assert {advice.name for advice in every_advice()} == shown, (
         "fix: a page in docs/ with <!-- versions: SCENARIO --> and <!-- end --> around its table, "
         "then .venv/bin/python -m tools.docs docs/results.json results/latest"

@@ -50,14 +50,6 @@ def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
     assert of(again, effect) == []
 
 
-def test_all_servers_on_a_socket_keep_http2() -> None:
-    """The parameter applied to the whole socket; nothing changes for a server on another socket."""
-    text = "server {\nlisten 443 ssl http2;\n}\nserver {\nlisten 443 ssl;\n}\nserver {\nlisten 444 ssl;\n}"
-    after = patched(changes(text), defaults=False)
-    assert after.count("http2 on;") == 2
-    assert "listen 444 ssl;\n}" in after
-
-
 TWO_SERVERS: Final = "ssl on;\nserver {\nlisten 443;\n}\nserver {\nlisten 80;\nssl off;\n}"
 
 
@@ -125,9 +117,14 @@ def test_lines_that_only_the_older_version_obeys_take_effect_again_on_a_downgrad
 
 @pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
 def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
-    """Otherwise, a server with plain HTTP on that socket would get TLS, and one with HTTP/2 would lose HTTP/2."""
+    """The parameters of listen apply to the whole socket; nothing changes for a server on another socket.
+
+    Otherwise, a server with plain HTTP on that socket would get TLS, and one with HTTP/2 would lose HTTP/2.
+    """
     shared = f"server {{\nlisten 443 ssl http2;\n}}\nserver {{\nlisten {same} ssl; server_name b;\n}}"
-    assert patched(changes(shared), defaults=False).count("http2 on;") == 2
+    after = patched(changes(f"{shared}\nserver {{\nlisten 444 ssl;\n}}"), defaults=False)
+    assert after.count("http2 on;") == 2
+    assert "listen 444 ssl;\n}" in after
     plain = f"server {{\nlisten 443;\nssl on;\n}}\nserver {{\nlisten {same}; server_name b;\n}}"
     found = changes(plain)
     assert [one.what for one in found.differences if one.effect is Effect.REFUSED] == ["ssl"]
