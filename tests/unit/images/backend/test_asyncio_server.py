@@ -66,15 +66,6 @@ def test_a_connection_stays_open_by_the_rules_of_http(version: bytes, connection
     assert head.headers["connection"] == ("keep-alive" if kept else "close")
 
 
-def test_a_request_is_answered_when_its_headers_are_complete() -> None:
-    connection, transport = connected()
-    for position in range(len(GET) - 1):
-        connection.data_received(GET[position : position + 1])
-    assert transport.written == b""
-    connection.data_received(GET[-1:])
-    assert transport.written.endswith(PAGE)
-
-
 @pytest.mark.parametrize("between", [b"", b"\r\n"], ids=["at-once", "empty-line"])
 def test_pipelined_requests_are_answered_in_order(between: bytes) -> None:
     """Pipelining is allowed, and so are empty lines between requests (RFC 9112, sections 9.3.2 and 2.2)."""

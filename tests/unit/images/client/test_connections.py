@@ -44,14 +44,6 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placement, "_QUIET_S", HANG_S)
 
 
-@pytest.mark.usefixtures("_patient")
-def test_surplus_connections_are_closed() -> None:
-    """An idle connection that stays open would count against nginx's worker_connections."""
-    with FakeNginx(Behaviour()) as server, placed(server, 2, 1):
-        assert server.most_open > 5
-        server.wait_for_open(5)
-
-
 def test_the_search_for_an_unreachable_worker_ends_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """No connection stays open. Each reading of the clock advances it by 0.1 s."""
     clock = itertools.count(100)

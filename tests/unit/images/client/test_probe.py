@@ -1,6 +1,5 @@
 """The loop probe shows the lag of a slow worker, and only on that worker."""
 
-import statistics
 import time
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -149,18 +148,6 @@ def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, Pr
         )
     assert list(samples) == [11, 12]
     return samples[11], samples[12]
-
-
-@pytest.mark.parametrize("slow", [11, 12])
-def test_over_real_connections_a_delay_appears_on_its_worker(slow: int) -> None:
-    """Pauses of this machine can make a lag longer or shorter, so lags are only compared with each other."""
-    samples = measured(Behaviour(delays_s={slow: DELAY_S}), window_s=0.5)
-    delayed, other = samples if slow == 11 else reversed(samples)
-    assert min(other.lag_ms) < statistics.median(delayed.lag_ms)
-    for each in samples:
-        assert len(each.at_ms) == len(each.late_ms) == len(each.lag_ms)
-        assert min(each.late_ms) >= 0
-        assert list(each.at_ms) == sorted(each.at_ms)
 
 
 def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:

@@ -128,17 +128,6 @@ def test_a_trial_records_everything_that_an_observation_needs() -> None:
     assert server.workers_asked_for("/bulk.bin") == [11, 11]
 
 
-def test_a_trial_without_loads_only_probes() -> None:
-    with FakeNginx(Behaviour()) as server:
-        window = trial(server)
-        server.wait_for_open(0)
-    assert (window.bulk, window.fast, window.baseline) == (None, (), ())
-    assert {request.path for request in server.requests} == {"/probe"}
-    observation = observation_of(window)
-    assert sum(observation.bulk_bytes_per_s) == 0
-    assert 0 <= observation.steal_pct <= 100
-
-
 # In the lab, the sockets end with the client's process after the error; here, the garbage collector closes them.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_trial_fails_if_its_load_fails(capfd: pytest.CaptureFixture[str]) -> None:

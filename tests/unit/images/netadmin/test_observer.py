@@ -80,6 +80,7 @@ def test_a_signal_reaches_its_processes(
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
+    proc.add(11, f"grep\0{WORKER}\0")
     proc.add(2000, MASTER_LINE)
     sent: list[tuple[int, signal.Signals]] = []
     stand_in = types.SimpleNamespace(kill=lambda pid, number: sent.append((pid, number)))

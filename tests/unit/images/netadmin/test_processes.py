@@ -9,20 +9,10 @@ from pathlib import Path
 import pytest
 
 from images.netadmin.netadmin import processes
-from images.netadmin.netadmin.processes import MASTER, WORKER
+from images.netadmin.netadmin.processes import WORKER
 from tests.support.fake_kernel import STATM_RSS_BYTES, STATM_ZOMBIE, ZOMBIE, Proc
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.protocol.observer import WorkerTexts
-
-
-def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
-    """Process ids are in numeric order. A worker that shuts down is a worker, too; a cache manager is not."""
-    proc.add_nginx()
-    proc.add(100, f"{WORKER} is shutting down\0")
-    proc.add(10, "nginx: cache manager process\0")
-    proc.add(11, f"grep\0{WORKER}\0")
-    assert processes.pids(WORKER, proc=proc.folder) == [9, 12, 100]
-    assert processes.pids(MASTER, proc=proc.folder) == [1]
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError, ProcessLookupError])
@@ -66,15 +56,16 @@ def test_the_files_of_this_kernel_have_the_expected_format() -> None:
     assert sleep is not None
     with subprocess.Popen([title, "60"], executable=sleep) as process:
         try:
-            # The parent may continue shortly before the kernel has set the title.
+            # The process has loaded its libraries once it sleeps.
             deadline_s = time.monotonic() + 30
-            while not processes.pids(title) and time.monotonic() < deadline_s:
+            read: tuple[WorkerFigures, ...] = ()
+            while not any(one.is_asleep for one in read) and time.monotonic() < deadline_s:
                 time.sleep(0.01)
-            texts = processes.texts(title)
+                read = WorkerFigures.of(WorkerTexts(workers=processes.texts(title), at_s=12.5))
             (size_bytes,) = processes.rss_bytes(title)
         finally:
             process.kill()
-    (found,) = WorkerFigures.of(WorkerTexts(workers=texts, at_s=12.5))
+    (found,) = read
     assert found.pid == process.pid
     assert 0 < found.rss_anon_bytes < found.rss_bytes
     assert size_bytes > found.rss_anon_bytes

@@ -65,14 +65,6 @@ def test_the_record_of_an_earlier_process_with_the_same_id_is_reported(tmp_path:
     assert len(list(Path("/proc/self/fd").iterdir())) == open_files
 
 
-def test_a_process_that_has_ended_or_has_no_record_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="process 7 keeps no record"):
-        Reader(7, proc=tmp_path)
-    canned_turns.write(tmp_path, 7, canned_turns.content()).unlink()
-    with pytest.raises(RecordError, match="process 7 keeps no record"):
-        Reader(7, proc=tmp_path)
-
-
 def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
     """A worker without a record must not count as an idle worker."""
     for pid, row in ((7, (3, 1)), (8, (4, 0))):

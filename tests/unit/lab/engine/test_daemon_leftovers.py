@@ -57,12 +57,6 @@ def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_a_running_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
-    with started(write_program(tmp_path, "dockerd")) as process:
-        paths.pid_file.write_text(f"{process.pid}\n", encoding="utf-8")
-        assert find_dockerd(paths) == process.pid
-
-
 def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_waited_for_it(
     paths: EnginePaths, tmp_path: Path
 ) -> None:
@@ -82,14 +76,6 @@ def test_pid_files_and_sockets_of_a_dead_containerd_are_removed_and_the_rest_sta
     clear_leftovers(paths)
     assert not paths.pid_file.exists()
     assert [path.name for path in paths.containerd_dir.iterdir()] == ["containerd.toml"]
-
-
-def test_a_machine_without_leftovers_gives_no_error(tmp_path: Path) -> None:
-    paths = EnginePaths(
-        pid_file=tmp_path / "docker.pid", containerd_dir=tmp_path / "none", containerd_socket=tmp_path / "none.sock"
-    )
-    clear_leftovers(paths)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_orphaned_containerd_is_terminated(paths: EnginePaths, tmp_path: Path) -> None:

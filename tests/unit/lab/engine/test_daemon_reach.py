@@ -15,7 +15,6 @@ import requests
 import urllib3
 from docker.errors import DockerException
 
-from tests.support.closed_ports import closed_port
 from tests.support.docker_contexts import write_context
 from tests.support.served import Quiet, serving
 from tuneproof.errors import EngineUnavailableError
@@ -53,15 +52,6 @@ def test_a_docker_host_without_a_socket_is_named_with_the_systems_reason(
     assert caught.value.what == "The Docker engine does not answer: No such file or directory."
     assert caught.value.where == f"unix://{tmp_path}/none.sock, from DOCKER_HOST"
     assert "correct DOCKER_HOST" in caught.value.remedy
-
-
-@pytest.mark.usefixtures("docker_config")
-def test_a_tcp_address_that_refuses_connections_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closed_port() as port:
-        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{port}")
-        with pytest.raises(EngineUnavailableError, match="Connection refused") as caught:
-            connect()
-    assert f"tcp://127.0.0.1:{port}" in caught.value.where
 
 
 @pytest.mark.parametrize(

@@ -97,15 +97,22 @@ class Engine(FakeClock):
 
 @pytest.mark.parametrize(
     ("answers", "busy", "searches"),
-    [((), 0, 1), ((2, 1), 0, 3), ((DockerException("gone"), DockerException("gone"), 3), 0, 4), ((), 2, 3)],
-    ids=["nothing", "more", "down", "overlay"],
+    [
+        ((), 0, 1),
+        ((2, 1), 0, 3),
+        ((DockerException("gone"), DockerException("gone"), 3), 0, 4),
+        ((Removed(refused=("has active endpoints",)),), 0, 2),
+        ((), 2, 3),
+    ],
+    ids=["nothing", "more", "down", "refused", "overlay"],
 )
 def test_after_a_normal_end_the_reaper_searches_until_it_finds_nothing(
-    answers: tuple[int | Exception, ...], busy: int, searches: int, monkeypatch: pytest.MonkeyPatch
+    answers: tuple[int | Exception | Removed, ...], busy: int, searches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session is waiting, so the reaper then exits at once.
 
-    It searches again after the engine was down, and while another engine still uses the session's overlay network.
+    It searches again after the engine was down or has refused a removal, for example of a network that an endpoint is
+    leaving, and while another engine still uses the session's overlay network.
     """
     fake = Engine(monkeypatch, *answers)
     fake.busy = [True] * busy
@@ -144,13 +151,6 @@ def test_the_reaper_gives_up_on_an_engine_that_stays_down(
     reap("abc", quiet_s=quiet_s)
     assert fake.now_s == pytest.approx(given_up_s, abs=6)
     assert len(fake.searches) < 1000
-
-
-def test_a_refused_removal_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For example, an engine refuses to remove a network while an endpoint is leaving it."""
-    fake = Engine(monkeypatch, Removed(refused=("has active endpoints",)))
-    reap("abc", quiet_s=0.0)
-    assert len(fake.searches) == 2
 
 
 @pytest.mark.parametrize("named", [[], ["tcp://10.0.0.5:2375"]], ids=["default", "named"])

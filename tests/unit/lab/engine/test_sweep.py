@@ -162,16 +162,6 @@ def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> N
     assert {CLIENT, "users-shell"} <= api.names()
 
 
-def test_a_layer_that_others_built_on_stays_without_a_message(api: FakeApi) -> None:
-    """The layer is part of their image."""
-    api.add("image", "layer", STEP)
-    api.add("image", "users/app:1", OURS)
-    api.parents = {"users/app:1": "layer"}
-    removed = remove_everything(api.client)
-    assert (removed.images, removed.refused) == (0, ())
-    assert {"layer", "users/app:1"} <= api.names()
-
-
 def test_a_layer_that_cannot_be_removed_does_not_block_the_clean_up(api: FakeApi) -> None:
     api.add("image", "layer", STEP)
     api.refusals["layer"] = [APIError("busy")] * 3

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, medians, outcome_of
+from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, medians
 from tuneproof.lab.load.held_connections import HeldConnections
 from tuneproof.lab.load.one_by_one import OneByOne
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad
-from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.topology.program import Answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +66,3 @@ def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
     assert StallLoad().cut_short_paths == ("/bulk.bin",)
     assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
     assert HeldConnections().cut_short_paths == ()
-
-
-def test_every_observation_contains_the_duration_and_the_stolen_cpu_time_of_its_call() -> None:
-    machine = MachineShares(busy_pct=80.0, steal_pct=1.5)
-    outcome = outcome_of(Answered(answer="done", took_s=2.25, machine=machine), 7)
-    assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={})
-    assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)

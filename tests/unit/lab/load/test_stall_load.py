@@ -4,17 +4,14 @@ import threading
 import time
 import types
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from images.client.loadgen import trial
-from images.client.loadgen.__main__ import Loadgen as RealProgram
 from tests.support import canned_turns
-from tests.support.canned_trials import observed, stall_record, window_of
-from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.canned_trials import stall_record, window_of
+from tests.support.fake_nginx import HANG_S
 from tests.support.joined import Joined, joined
 from tuneproof.errors import LabError
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
@@ -291,27 +288,3 @@ def test_an_error_is_raised_after_the_other_program_has_answered() -> None:
         recorded(Program(prepared=CannotDoError("no bulk file")), prober)
     assert time.monotonic() - began_s >= 0.2
     assert (len(prober.specs), prober.starts_s) == (1, [])
-
-
-# The threads of FakeNginx hold no lock that a forked load needs.
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_two_real_programs_measure_one_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither program refuses the window as too late, however slow this machine is."""
-    monkeypatch.setattr(trial, "_LATEST_S", HANG_S)
-    plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
-    with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server:
-        with closing(RealProgram()) as loads, closing(RealProgram()) as probes:
-            client, prober = (joined(Loadgen, each) for each in (loads, probes))
-            for label in ("a-b1", "a-b2"):
-                record = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
-                observation = observed(record)
-                first, second = observation.workers
-                assert (first.worker_pid, second.worker_pid) == (7, 31)
-                assert min(record.probe[0].lag_ms) < (second.lag_p50_ms or 0)
-                assert observation.bulk_bytes_per_s[0] == 0
-                assert observation.bulk_bytes_per_s[1] > 1 << 20
-                assert len(observation.fast) == 15
-                assert observation.baseline
-        server.wait_for_open(0)
-    assert server.workers_asked_for("/bulk.bin") == [31] * 4
-    assert {request.trial for request in server.requests} == {"a-b1", "a-b2"}

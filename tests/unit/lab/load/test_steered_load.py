@@ -36,11 +36,6 @@ def test_by_default_packets_are_steered_to_the_first_cpu(fake: FakeStage) -> Non
     assert fake.steered == [("subject", (0,))] * 2
 
 
-def test_wakeups_of_other_cpus_are_a_share_of_all_wakeups_by_steering(fake: FakeStage) -> None:
-    """The kernel counts how often a CPU was woken for steered packets, not the packets."""
-    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).steered_to_others_share == 0.4
-
-
 def test_a_steered_load_is_the_same_load_except_for_the_steering(fake: FakeStage) -> None:
     plain = FakeStage()
     plain.answers["run_tool"] = [ANSWER]

@@ -27,16 +27,6 @@ def test_both_directions_of_a_link_are_shaped_in_one_call() -> None:
     assert read_back == {"egress": egress.to_netem(), "ingress": ingress.to_netem()}
 
 
-@pytest.mark.parametrize("idle", [Impairment(), Impairment(limit_packets=10)], ids=["nothing", "limit-alone"])
-def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
-    """The limit is zero, too, since any other value would attach netem."""
-    program = Program()
-    shape(agent_in(container(program)), LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
-    (shaping,) = program.of("shape")
-    assert set(shaping["wanted"]["egress"].values()) == {0}
-    assert shaping["wanted"]["ingress"] == Impairment(delay_ms=1).to_netem()
-
-
 class AtOnce(ThreadPoolExecutor):
     """A thread pool in which each call ends before submit() returns."""
 

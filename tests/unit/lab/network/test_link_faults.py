@@ -1,6 +1,5 @@
 """A link's figures are compared with its settings, and become the records in a result."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -189,19 +188,6 @@ def test_a_links_records_become_part_of_a_result() -> None:
 def test_the_round_trip_is_both_delays_and_the_transmission_time(profile: LinkProfile, rtt_ms: float) -> None:
     """106 bytes are 848 bits, which take 0.848 ms at 10^6 bit/s. Jitter does not change the mean."""
     assert expected_rtt_ms(profile, frame_bytes=106) == pytest.approx(rtt_ms)
-
-
-@pytest.mark.parametrize(
-    ("way", "share", "late_ms", "delay_ms"),
-    [
-        *((Impairment(delay_ms=20, jitter_ms=5), share, (), 15 + 10 * share) for share in (0, 0.25, 0.5, 1)),
-        (Impairment(delay_ms=20), 0.5, [0.3] * 10, 20.6),
-    ],
-)
-def test_jitter_is_uniform_and_a_hosts_lateness_counts_twice(
-    way: Impairment, share: float, late_ms: Sequence[float], delay_ms: float
-) -> None:
-    assert expected_ms(way, share, frame_bytes=106, late_ms=late_ms) == pytest.approx(delay_ms)
 
 
 def test_a_rarely_late_host_does_not_change_a_low_quantile() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.simulated_links import Gaps, loaded, over_noise
-from tuneproof.lab.network.path import DirectionFigures, LinkFigures, carried_mbit, on_one_clock, other_ahead_us
+from tuneproof.lab.network.path import DirectionFigures, LinkFigures, carried_mbit, other_ahead_us
 from tuneproof.lab.protocol.links import PathSeen
 
 # 12.5 bytes per microsecond.
@@ -152,12 +152,6 @@ def test_the_fastest_probes_show_how_far_the_other_clock_is_ahead(ahead_us: int)
     """Slower probes waited in one direction. With asymmetric paths, the error is half of the difference."""
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(300,), back_us=(100,))) == ahead_us + 100
-
-
-def test_both_directions_are_converted_to_one_clock() -> None:
-    corrected = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
-    assert corrected.there == ((0, 100), (1, 250))
-    assert corrected.back == ((0, 120, 220), (1, 90, 340))
 
 
 def test_clocks_cannot_be_compared_if_no_probe_came_back() -> None:

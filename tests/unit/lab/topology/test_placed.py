@@ -11,7 +11,7 @@ from tuneproof.errors import BadInputError, CannotRunHereError, EngineUnavailabl
 from tuneproof.lab.engine.named import EngineFacts
 from tuneproof.lab.engine.swarm import Node
 from tuneproof.lab.topology import placed as module
-from tuneproof.lab.topology.placed import Engine, Engines, parse_places, placed
+from tuneproof.lab.topology.placed import Engines, parse_places, placed
 from tuneproof.lab.topology.roles import Role
 
 MANAGER = Node(id="m", state="active", is_manager=True)
@@ -151,9 +151,3 @@ def test_the_default_engine_comes_from_the_environment(
             monkeypatch.setenv(name, value)
     with module._environment("") as environment:
         assert environment.get("DOCKER_HOST") == found
-
-
-def test_an_engines_own_cpus_replace_those_of_the_subjects_machine() -> None:
-    engine = Engine(name="far", own_cpus="1-7")
-    assert (engine.cpuset("1"), engine.cpuset("")) == ("1-7", "")
-    assert Engine(name="here").cpuset("1") == "1"

@@ -24,7 +24,7 @@ from tuneproof.lab.protocol.observer import Observer
 from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.protocol.serving import Answers
 from tuneproof.lab.protocol.standin import Standin
-from tuneproof.lab.topology.program import Answered, Call, recorded_by, remote, timed
+from tuneproof.lab.topology.program import Answered, Call, recorded_by, remote
 
 FUNCTIONS = {
     f"{program.__name__}.{name}": (program, function)
@@ -150,11 +150,6 @@ def test_a_listener_gets_each_call_with_its_response() -> None:
     recorded_by(lambda call, answered: calls.append((call.function, answered.answer)), program).gaps(0.5)
     program.release()
     assert calls == [("gaps", GAPS)]
-
-
-def test_a_timed_call_returns_its_duration_and_the_machines_cpu_shares() -> None:
-    answered = timed(remote(Loadgen, Channel()).gaps, seconds=2.0)
-    assert answered == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=0.5))
 
 
 @pytest.mark.parametrize(
