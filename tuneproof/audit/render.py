@@ -102,7 +102,7 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
                 f"{other} is not nginx's own: a product or module that has it may accept these lines.", width
             )
     if configuration.unseen:
-        missing = ", ".join(map(one_line, configuration.unseen))
+        missing = ", ".join(one_line(audit.shown(name)) for name in configuration.unseen)
         unread = (
             f"Not found, or not a regular file: {missing}. This may change the findings; `nginx -T` prints all files."
         )

@@ -7,7 +7,7 @@ import posixpath
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -70,6 +70,10 @@ class Source(ABC):
         """Return the folders that an ``include`` matches, which nginx cannot read."""
         return ()
 
+    def broken_links(self, _pattern: str) -> Sequence[str]:
+        """Return the links that an ``include`` matches, but that lead to nothing that can be read."""
+        return ()
+
 
 class Changed(Source):
     """A configuration in which the texts of some files are replaced."""
@@ -91,6 +95,10 @@ class Changed(Source):
     def folders(self, pattern: str) -> Sequence[str]:
         """Return the folders that an ``include`` matches."""
         return self._source.folders(pattern)
+
+    def broken_links(self, pattern: str) -> Sequence[str]:
+        """Return the links that an ``include`` matches, but that lead to nothing that can be read."""
+        return self._source.broken_links(pattern)
 
 
 class Dump(Source):
@@ -147,15 +155,33 @@ class Files(Source):
         """Return the existing folders."""
         return self._matching(pattern, os.path.isdir)
 
-    def _matching(self, pattern: str, is_meant: Callable[[str], bool]) -> Sequence[str]:
-        if "\0" in pattern or len(pattern) > _LONGEST_NAME or pattern.count("/") > _DEEPEST_NAME:
-            return ()
-        for candidate in self._candidates(pattern):
-            found = sorted(filter(is_meant, glob.glob(candidate)))  # noqa: PTH207 - nginx's own glob(3)
-            inside = [path for path in found if self.is_installed or Path(path).resolve().is_relative_to(self._tree)]
-            if inside:
-                return inside
+    def broken_links(self, pattern: str) -> Sequence[str]:
+        """Return the existing links to nothing; for a copy, also those to files outside its tree."""
+        for found in self._found(pattern):
+            broken = [path for path in found if Path(path).is_symlink() and self._is_broken(Path(path))]
+            if broken:
+                return broken
         return ()
+
+    def _is_broken(self, link: Path) -> bool:
+        is_dead = not link.exists() or not self._is_readable(link)
+        return is_dead and self._is_readable(link.parent)
+
+    def _is_readable(self, path: Path) -> bool:
+        return self.is_installed or path.resolve().is_relative_to(self._tree)
+
+    def _matching(self, pattern: str, is_meant: Callable[[str], bool]) -> Sequence[str]:
+        for found in self._found(pattern):
+            readable = [path for path in found if is_meant(path) and self._is_readable(Path(path))]
+            if readable:
+                return readable
+        return ()
+
+    def _found(self, pattern: str) -> Iterator[list[str]]:
+        """Yield what a pattern matches, in nginx's order, for each folder that it may be relative to."""
+        if "\0" not in pattern and len(pattern) <= _LONGEST_NAME and pattern.count("/") <= _DEEPEST_NAME:
+            for candidate in self._candidates(pattern):
+                yield sorted(glob.glob(candidate))  # noqa: PTH207 - nginx's own glob(3)
 
     def _candidates(self, pattern: str) -> list[str]:
         folder, prefix = self._folder, self._prefix

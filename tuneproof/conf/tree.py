@@ -309,18 +309,12 @@ class _Reader:
                 raise BadInputError(f"more than {MOST_FILES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block), chain=(*chain, name))
-        # In a copy, a pattern may also match folders in the wrong places.
-        beside = {posixpath.dirname(name) for name in names}
-        folders = [name for name in self._source.folders(pattern) if not names or posixpath.dirname(name) in beside]
-        for name in folders:
-            message = f'pread() "{name}" failed (21: Is a directory)'
-            self.problems.append(problem_at(statement, message))
-        if names or folders:
+        if self._has_unreadable(block, statement, names) or names:
             return
         if posixpath.basename(pattern) in _TABLES:
             block.tables.append(pattern)
             return
-        has_star = any(character in pattern for character in "*?[")
+        has_star = _has_star(pattern)
         # A fragment, a copy, or a file that the user names on its own lacks files that exist on its original machine.
         is_alone = not self._source.folder and not self._source.is_installed
         is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment or is_alone)
@@ -328,10 +322,33 @@ class _Reader:
             message = f'open() "{pattern}" failed (2: No such file or directory)'
             self.problems.append(problem_at(statement, message))
         if not has_star or not self._source.is_complete:
-            self.unseen.append(pattern)
-            # Files that http{} includes with a pattern are sites, and seldom contain settings for the other sites.
-            is_of_sites = has_star and block.name in {"main", "http", "stream"}
-            (block.absent_sites if is_of_sites else block.unseen).append(pattern)
+            self._lacks(pattern, block, has_star=has_star)
+
+    def _has_unreadable(self, block: Block, statement: Statement, names: Sequence[str]) -> bool:
+        """Report the folders and broken links that an include matches; tell whether there are any."""
+        pattern = statement.value
+        # In a copy, a pattern may also match folders in the wrong places.
+        beside = {posixpath.dirname(name) for name in names}
+        folders = [name for name in self._source.folders(pattern) if not names or posixpath.dirname(name) in beside]
+        for name in folders:
+            self.problems.append(problem_at(statement, f'pread() "{name}" failed (21: Is a directory)'))
+        broken = self._source.broken_links(pattern) if _has_star(pattern) else ()
+        for name in broken:
+            if self._source.is_installed:
+                self.problems.append(problem_at(statement, f'open() "{name}" failed (2: No such file or directory)'))
+            else:
+                self._lacks(name, block, has_star=True)
+        return bool(folders or broken)
+
+    def _lacks(self, pattern: str, block: Block, *, has_star: bool) -> None:
+        self.unseen.append(pattern)
+        # Files that http{} includes with a pattern are sites, and seldom contain settings for the other sites.
+        is_of_sites = has_star and block.name in {"main", "http", "stream"}
+        (block.absent_sites if is_of_sites else block.unseen).append(pattern)
+
+
+def _has_star(pattern: str) -> bool:
+    return any(character in pattern for character in "*?[")
 
 
 def _context(block: Block) -> tuple[str, ...]:

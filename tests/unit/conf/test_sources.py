@@ -287,6 +287,26 @@ def test_an_installed_configuration_may_link_anywhere(tmp_path: Path, monkeypatc
     assert len(read_configuration(open_source(str(installed))).texts) == 2
 
 
+def test_links_to_nothing_are_missing_in_a_copy_and_errors_where_nginx_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link out of a copy is also missing: the file there may be another one."""
+    sites = tmp_path / "etc/sites-enabled"
+    sites.mkdir(parents=True)
+    (tmp_path / "etc/nginx.conf").write_text("events {}\nhttp { include sites-enabled/*; }\n", encoding="utf-8")
+    (tmp_path / "outside").write_text("server { }", encoding="utf-8")
+    (sites / "a").write_text("server { }", encoding="utf-8")
+    (sites / "b").symlink_to(tmp_path / "outside")
+    (sites / "c").symlink_to("../sites-available/removed")
+    copy = read_configuration(open_source(str(tmp_path / "etc")))
+    assert (copy.unseen, copy.problems) == ((str(sites / "b"), str(sites / "c")), ())
+    monkeypatch.setattr(sources, "_INSTALLED", (str(tmp_path / "etc"),))
+    installed = read_configuration(open_source(str(tmp_path / "etc")))
+    assert [one.message for one in installed.problems] == [
+        f'open() "{sites / "c"}" failed (2: No such file or directory)'
+    ]
+
+
 def included_twice(folder: Path, number: int) -> None:
     for step in range(number):
         (folder / f"{step}.conf").write_text(f"include {step + 1}.conf;\n" * 2, encoding="utf-8")
