@@ -14,6 +14,7 @@ MOST_OTHERS: Final = 4
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
 _FAIR_SHARE: Final = 0.05
+_LARGE_SHARE: Final = 0.1
 _CLOSED: Final = "connections in stream or mail: if no other server takes them, nginx closes them"
 _MINUTE_S: Final = 60
 _LONG_UNITS: Final = ((86_400, "days"), (3_600, "h"))
@@ -150,16 +151,16 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
     number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
-    ordered = list(names.items())
-    if len(names) > _MOST_NAMES:
-        # Names that stand out have more messages than the next one, and at least one in twenty.
-        _, least = ordered[_MOST_NAMES]
-        ordered = [each for each in ordered if each[1] > least and each[1] >= _FAIR_SHARE * sum(names.values())]
-    if not ordered:
+    ordered, total = list(names.items()), sum(names.values())
+    if len(names) <= _MOST_NAMES:
+        return f"{many} {', '.join(f'{_short(name)} ({times})' for name, times in ordered)}"
+    _, least = ordered[_MOST_NAMES]
+    if most := [f"{_short(name)} ({times})" for name, times in ordered if times > max(least, _LARGE_SHARE * total)]:
+        return f"{number} {many}, most {', '.join(most)}"
+    # A client is rarely the reason. If every name has less than one message in twenty, none is worth showing.
+    if many == "clients" or ordered[0][1] < _FAIR_SHARE * total:
         return f"{number} {many}"
-    most = [f"{_short(name)} ({times})" for name, times in ordered]
-    of = f"{number} {many}, most " if len(names) > _MOST_NAMES else f"{many} "
-    return f"{of}{', '.join(most)}"
+    return f"{number} {many}, such as {', '.join(_short(name) for name, _ in ordered[:_MOST_NAMES])}"
 
 
 def _short(name: str) -> str:

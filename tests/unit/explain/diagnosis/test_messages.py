@@ -69,6 +69,18 @@ def test_a_finding_has_the_count_times_and_subjects_of_its_messages() -> None:
     assert about == "upstream 10.0.0.5:80; request GET /a/*; server shop; clients 10.0.0.9 (3), 10.0.0.8 (2)."
 
 
+def test_upstreams_without_one_that_stands_out_are_listed_as_examples() -> None:
+    lines = [
+        line.replace("10.0.0.5:80", f"10.0.1.{upstream}:80")
+        for upstream in (1, 2, 3, 4)
+        for line in written(*[REFUSED] * 9)
+    ]
+    (finding,) = found(lines).problems
+    assert [line.text for line in answer(finding)][2].startswith(
+        "4 upstreams, such as 10.0.1.1:80, 10.0.1.2:80, 10.0.1.3:80; "
+    )
+
+
 def test_a_dns_server_that_cannot_be_reached_is_named() -> None:
     failed = "[error] 7#7: recv() failed (111: Connection refused) while resolving, resolver: 10.0.0.{}:53"
     (finding,) = found(written(*map(failed.format, (2, 2, 3)))).looks
@@ -83,6 +95,8 @@ def test_a_dns_server_that_cannot_be_reached_is_named() -> None:
         ((5, 4, 3, 2), "4 clients, most 10.0.0.0 (5), 10.0.0.1 (4), 10.0.0.2 (3)."),
         ((5, 2, 2, 2), "4 clients, most 10.0.0.0 (5)."),
         ((2, 2, 2, 2), "; 4 clients."),
+        ((2, *[1] * 18), "; 19 clients."),
+        ((3, *[1] * 18), "; 19 clients, most 10.0.0.0 (3)."),
         ((2, 2, 2), "clients 10.0.0.0 (2), 10.0.0.1 (2), 10.0.0.2 (2)."),
     ],
 )
