@@ -57,7 +57,7 @@ def counting_rows() -> Iterator[tuple[str, Row]]:
     """
     for scenario in EVERY_SCENARIO:
         for claim in scenario.claims:
-            # Claims about diagnoses do not count events: tests/unit/catalogue/test_diagnosis_of_failures.py tests them.
+            # Claims about diagnoses do not count events: test_differential_diagnosis.py tests them.
             if not claim.turned_by or scenario.name == "diagnosis_of_failures" or claim.name in (*HELD, SIZES):
                 continue
             more, less = MANY * claim.threshold * 1.02, MANY * claim.threshold / 1.02

@@ -141,13 +141,6 @@ def test_the_observation_is_read_from_the_files() -> None:
     assert json.loads(json.dumps(to_plain(outcome.record)))["load"] == "a-b1"
 
 
-def test_the_capture_also_ends_after_a_load_that_failed() -> None:
-    around = Around()
-    with pytest.raises(LabError, match="no connection"):
-        Recorded(load=Inner(around.did, LabError("no connection"))).run(around.stage, label="a-b1")
-    assert around.did[-2:] == ["load", "stop"]
-
-
 def test_background_traffic_runs_during_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The captures contain all traffic, not only TCP."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
@@ -165,12 +158,13 @@ def test_background_traffic_runs_during_the_load_and_is_captured_at_both_ends(mo
     assert {CAPTURE_FILE, CLIENTS_CAPTURE_FILE, BACKENDS_CAPTURE_FILE} <= set(outcome.files)
 
 
-def test_background_traffic_ends_with_a_load_that_failed() -> None:
+def test_captures_and_background_traffic_end_with_a_load_that_failed() -> None:
     """Otherwise, the traffic would continue into the next trial."""
     around = Around(filter_="")
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection")), street_to="files").run(around.stage, label="a-b1")
     assert {"client is strangers for nobody", "subject is machine for nobody"} <= set(around.did)
+    assert around.did.count("start") == around.did.count("stop") == 3
 
 
 def test_each_place_has_its_own_capture_and_all_other_files() -> None:

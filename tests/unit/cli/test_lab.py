@@ -89,13 +89,6 @@ def test_the_first_call_makes_the_environment_and_passes_the_arguments(checkout:
     assert [call for call in calls if call != EARLY] == [*SET_UP, f"{USAGE} run -k x"]
 
 
-def test_a_warm_call_starts_only_the_command(checkout: Checkout) -> None:
-    checkout.run("doctor")
-    checkout.calls()
-    assert checkout.run("doctor") == (0, "")
-    assert checkout.calls() == [f"{USAGE} doctor"]
-
-
 def upgraded(checkout: Checkout) -> None:
     """Put another interpreter under the same name."""
     newer = checkout.programs / "python3.99"

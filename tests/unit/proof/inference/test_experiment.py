@@ -151,7 +151,8 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
 
     bench = _Bench(_levels)
     before, after = (_ratio(name, "loaded", "idle") for name in ("before", "after"))
-    between = replace(_ratio("between", "loaded", "idle"), **{broken: raising})  # type: ignore[arg-type] # by name
+    between = Question[float](name="between", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
+    between = replace(between, **{broken: raising})  # type: ignore[arg-type] # by name
     experiment = bench.experiment(before, between, after)
     answer = experiment.answer("between")
     assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)

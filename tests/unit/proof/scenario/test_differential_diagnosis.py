@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from tests.support.canned_diagnoses import CLAIM_OF, RIGHT, TABLE, WRONG, Block, diagnosed
+from tuneproof.catalogue.diagnosis_of_failures import DIAGNOSES as FAILURES
+from tuneproof.catalogue.diagnosis_of_failures import HEALTHY
+from tuneproof.catalogue.diagnosis_of_failures import SCENARIO as SCENARIO_OF_FAILURES
 from tuneproof.catalogue.differential_diagnosis import (
     DIAGNOSES,
     NINE_IN_TEN,
@@ -19,22 +22,35 @@ from tuneproof.catalogue.recorded import RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.proof.depths import LOOKS, QUICK
 from tuneproof.proof.inference.plan import side
+from tuneproof.proof.scenario.claims import Claim
+
+Causes = tuple[Cause, ...]
 
 
-@pytest.mark.parametrize("arm", DIAGNOSES)
-def test_a_diagnosis_is_right_if_its_primary_cause_is_the_provoked_one(arm: str) -> None:
+OF_FAILURES: Final = [(claim, FAILURES[claim.arms[0]]) for claim in SCENARIO_OF_FAILURES.claims]
+# Each claim about a diagnosis, with the provoked cause; none for healthy traffic.
+DIAGNOSED: Final = [*((CLAIM_OF[arm], causes) for arm, causes in DIAGNOSES.items()), *OF_FAILURES]
+each_diagnosis = pytest.mark.parametrize(("declared", "causes"), DIAGNOSED, ids=[claim.name for claim, _ in DIAGNOSED])
+
+
+@each_diagnosis
+def test_a_diagnosis_is_right_if_its_primary_cause_is_the_provoked_one(declared: Claim[Any], causes: Causes) -> None:
     """A consequence may follow the primary cause."""
-    claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     right = [diagnosed(*causes), diagnosed(*causes, Cause.CLIENT_GONE)] if causes else [diagnosed()]
-    assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)
+    assert [declared.effect({declared.arms[0]: observation}) for observation in right] == [RIGHT] * len(right)
 
 
-@pytest.mark.parametrize("arm", DIAGNOSES)
-def test_any_other_diagnosis_is_wrong_and_so_is_no_diagnosis(arm: str) -> None:
-    claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
+@each_diagnosis
+def test_any_other_diagnosis_is_wrong_and_so_is_no_diagnosis(declared: Claim[Any], causes: Causes) -> None:
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [diagnosed(cause) for cause in others] + ([diagnosed(), diagnosed(others[0], *causes)] if causes else [])
-    assert {claim.effect({arm: observation}) for observation in wrong} == {WRONG}
+    assert {declared.effect({declared.arms[0]: observation}) for observation in wrong} == {WRONG}
+
+
+def test_each_claim_about_a_failure_is_reversed_with_healthy_traffic() -> None:
+    """The files of healthy traffic do not show the cause."""
+    arms = [arm.name for arm in SCENARIO_OF_FAILURES.arms if arm is not HEALTHY]
+    assert [claim.turned_by for claim, _ in OF_FAILURES] == [{name: HEALTHY.name} for name in arms]
 
 
 @pytest.mark.parametrize(

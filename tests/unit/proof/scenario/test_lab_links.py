@@ -176,11 +176,3 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_report
     assert not any("asked" in record for record in links.records([slower]))
     made = cell(links=records)
     assert Cell.from_json(made.to_json()) == made
-
-
-def test_a_host_that_carries_too_little_cannot_run_the_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
-    lab = FakeLab()
-    lab.programs["backend"].carries_mbit = 50
-    with pytest.raises(PreconditionError, match="the host carries 50 of 500 Mbit/s now, too little"):
-        lab_links(lab).check([FAST], subject="subject")

@@ -55,6 +55,7 @@ def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
         "nginx": ["1.22"],
         "network": ["bare", "rtt=1ms loss=1%"],
         "depth": "full",
+        "place": ["client=gen1", "subject=ssh://me@big"],
         "stream": True,
         "strict_evidence": True,
     }
@@ -62,18 +63,10 @@ def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
     data = cell("restores_loop", network="rtt=1ms loss=1%")
     results = written(tmp_path, data, options={**options, "quiet": False, **unrepeatable})
     assert facts.command(results) == (
-        "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full --stream --strict-evidence "
-        "--seed 7"
+        "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full "
+        "--place client=gen1 --place subject=ssh://me@big --stream --strict-evidence --seed 7"
     )
     assert facts.command_of_cell(results.cells[0], results) == (
         "./lab run -k 'reuseport_stall and restores_loop' --nginx 1.22 --network 'rtt=1ms loss=1%' --depth full "
-        "--stream --seed 7"
+        "--stream --place client=gen1 --place subject=ssh://me@big --seed 7"
     )
-
-
-def test_the_commands_place_the_roles_on_the_same_engines(tmp_path: Path) -> None:
-    """On another machine, a claim may have another result."""
-    options = {"nginx": ["1.22"], "network": ["bare"], "place": ["client=gen1", "subject=ssh://me@big"]}
-    results = written(tmp_path, cell("restores_loop"), options=options)
-    for text in (facts.command(results), facts.command_of_cell(results.cells[0], results)):
-        assert "--place client=gen1 --place subject=ssh://me@big" in text

@@ -17,7 +17,6 @@ import pytest
 
 from tests.support.written_results import LINK, a_cell
 from tuneproof.errors import BadInputError, DiskFullError
-from tuneproof.report.html import write_report, writing
 from tuneproof.report.results.files import point_link
 from tuneproof.report.results.run_file import ResultsWriter, load
 
@@ -192,7 +191,6 @@ KILLS: Final = 25
 # Writing all cells takes much longer than a writer lives.
 CELLS: Final = 2000
 LIVES_S: Final = 0.06
-FULL: Final = Path("/dev/full")
 
 
 def forked(work: Callable[[], None]) -> int:
@@ -253,15 +251,6 @@ def test_simultaneous_runs_keep_all_results(tmp_path: Path) -> None:
         assert [len(load(folder).cells) for folder in folders] == [3, 3, 3]
         assert (root / "latest").resolve() in folders
         assert len(list(root.iterdir())) == 4, "a temporary link is left"
-
-
-def test_a_full_disk_prevents_only_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = a_writer(tmp_path)
-    writer.append(a_cell("first"))
-    monkeypatch.setattr(writing, "INDEX", str(FULL))
-    with pytest.raises(DiskFullError):
-        write_report(load(writer.folder), writer.folder)
-    assert [cell.name for cell in load(writer.folder).cells] == ["first"]
 
 
 def test_a_run_can_start_while_another_one_is_starting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
