@@ -13,7 +13,6 @@ from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, claims_
 from tuneproof.catalogue.registration import code_of
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.lab.subject.written_config import PORT, written_config
 from tuneproof.lines import Line
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm
@@ -83,20 +82,6 @@ def test_a_claim_expected_to_be_refuted_is_reversed_into_one_that_holds() -> Non
     assert (reverse.arms, reverse.expected_on("1.30", BARE)) == (("a as b",), "holds")
     (old,) = share(expired_since="1.20")
     assert turned_claim(old).expected_on("1.30", BARE) == "refuted"
-
-
-def test_a_written_configuration_contains_the_callers_parts_and_the_labs_own() -> None:
-    text = written_config("return 200;", http="# here", listen="reuseport", workers="3", main="# there", events="x 1;")
-    for part in (
-        f"listen {PORT} reuseport;",
-        "worker_processes 3;",
-        "# there",
-        "# here",
-        "x 1;",
-        "return 200;",
-        "pid ",
-    ):
-        assert part in text
 
 
 @pytest.mark.parametrize(("expected", "other"), [(Verdict.HOLDS, Verdict.REFUTED), (Verdict.REFUTED, Verdict.HOLDS)])

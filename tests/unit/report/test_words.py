@@ -23,7 +23,7 @@ from tuneproof.report.words import (
     to_do,
     verdict,
 )
-from tuneproof.wording import ascii_only, format_number, one_line
+from tuneproof.wording import format_number
 
 RATIO = Effect(name="lag", unit="ratio", value=134.2, ci_low=98.0, ci_high=180.4)
 SAME = Effect(name="control", unit="ratio", value=1.01, ci_low=0.9, ci_high=1.2, form="same")
@@ -165,9 +165,3 @@ def test_an_unexpected_verdict_is_shown_with_the_expected_one() -> None:
 def test_every_verdict_is_shown_with_what_to_do(changes: dict[str, Any], begins: str) -> None:
     arms = {"yours": {"n": 32}, "patched": {"n": 4}}
     assert to_do(replace(cell(), arms=arms, **changes)).startswith(begins)
-
-
-def test_foreign_text_is_shown_as_one_harmless_line_and_ascii_keeps_the_meaning() -> None:
-    """one_line makes control characters visible; ascii_only replaces common signs, and escapes other characters."""
-    assert one_line("a\r\n  b\tc \x1b[2J\x07 é×日") == r"a b c \x1b[2J\x07 é×日"
-    assert ascii_only("134× [98–180] → ≥ 5 µs, é") == r"134x [98-180] -> >= 5 us, \xe9"

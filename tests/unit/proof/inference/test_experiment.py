@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -42,10 +43,6 @@ def _ratio(name: str, loaded: str, idle: str) -> Question[float]:
         return observations[loaded] / observations[idle]
 
     return Question(name=name, arms=(loaded, idle), effect=effect, scale=Scale.RATIO, threshold=10.0)
-
-
-def _loaded(observations: Mapping[str, float]) -> float:
-    return observations["loaded"]
 
 
 def _wobble(block: int) -> float:
@@ -151,8 +148,8 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
 
     bench = _Bench(_levels)
     before, after = (_ratio(name, "loaded", "idle") for name in ("before", "after"))
-    between = Question[float](name="between", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
-    between = replace(between, **{broken: raising})  # type: ignore[arg-type] # by name
+    functions: dict[str, Any] = {"effect": lambda seen: seen["loaded"], broken: raising}
+    between = Question[float](name="between", arms=("loaded",), scale=Scale.RATIO, threshold=10.0, **functions)
     experiment = bench.experiment(before, between, after)
     answer = experiment.answer("between")
     assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)

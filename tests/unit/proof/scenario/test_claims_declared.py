@@ -50,10 +50,6 @@ def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side
     return side(looks, COIN), side(looks, COIN)
 
 
-def test_every_scenario_is_covered() -> None:
-    assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
-
-
 def test_there_are_claims_of_all_forms_and_plans() -> None:
     """Otherwise, some of these tests would run without cases."""
     assert {claim.form for claim in CLAIMS.values()} == set(Form)

@@ -14,12 +14,6 @@ pytestmark = pytest.mark.browser
 _NARROW = {"width": 390, "height": 844}
 
 
-def open_cell(page: Page, results: Results) -> None:
-    """Open a cell's page, and wait until its charts are drawn."""
-    page.goto(cell_page(results, "restores_loop"))
-    page.wait_for_selector("html[data-charts]", state="attached")
-
-
 def test_every_page_opens_from_disk(page: Page, small: Results) -> None:
     """The fixture ``page`` checks that there are no network requests and no errors."""
     folder = small.path.parent
@@ -61,7 +55,8 @@ def test_a_cells_figures_are_those_of_results_json(page: Page, small: Results) -
 def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        open_cell(page, small)
+        page.goto(cell_page(small, "restores_loop"))
+        page.wait_for_selector("html[data-charts]", state="attached")
         assert page.locator(".plot").count() >= 2
         assert page.locator(".plot").count() == page.locator(".plot:has(.main-svg .xaxislayer-above)").count()
         ink = page.locator("body").evaluate("one => getComputedStyle(one).color")
