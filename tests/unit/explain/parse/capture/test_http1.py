@@ -7,9 +7,9 @@ from tuneproof.explain.parse.capture.decode import ACK, FIN, RST
 from tuneproof.explain.parse.capture.http1 import MAX_REQUEST, Response, request, response
 
 
-def asked(path: str = "/") -> Conversation:
+def asked(path: str = "/", *, seqs: tuple[int, int] = (1_000, 500_000)) -> Conversation:
     """Return a conversation after a handshake of 12 ms (at 13 ms) and a request (at 14 ms)."""
-    talk = Conversation()
+    talk = Conversation(seqs=seqs)
     talk.handshake()
     talk.send(CLIENT, get(path))
     return talk
@@ -158,7 +158,12 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
 def test_the_side_that_left_before_the_end_of_a_response_is_reported(
     steps: tuple[Send, ...], expected: set[str]
 ) -> None:
-    talk = asked()
+    for start in (1_000, *range(2**32 - 100, 2**32)):
+        assert sides(asked(seqs=(start, start)), steps) == expected, start
+
+
+def sides(talk: Conversation, steps: tuple[Send, ...]) -> set[str]:
+    """Return what a flow with these steps reports about its two ends."""
     for step in steps:
         step(talk)
     flow = talk.record()
@@ -169,4 +174,4 @@ def test_the_side_that_left_before_the_end_of_a_response_is_reported(
         "hung up": flow.hung_up_ns is not None,
         "reused": flow.hung_up_reused,
     }
-    assert {name for name, is_so in found.items() if is_so} == expected
+    return {name for name, is_so in found.items() if is_so}

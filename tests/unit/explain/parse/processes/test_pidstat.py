@@ -53,28 +53,28 @@ def test_locales_and_options_do_not_change_values(head: str, row: str, columns: 
     assert (sample.pid, sample.columns) == (1205, columns)
 
 
-def test_top_shows_each_processs_share_of_a_cpu() -> None:
-    """Its other columns have other units, and the lines above its table are not samples of processes."""
-    found = report(
-        "top - 14:00:05 up 21 days,  3:02,  2 users,  load average: 4.02, 3.80, 3.11\n"
-        "Tasks: 213 total,   3 running, 210 sleeping,   0 stopped,   0 zombie\n"
-        "%Cpu(s): 26.1 us,  3.2 sy,  0.0 ni, 69.0 id,  0.4 wa,  0.0 hi,  1.3 si,  0.0 st\n"
-        "MiB Mem :  15880.3 total,   8123.1 free,   3011.9 used,   4745.3 buff/cache\n\n"
-        "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
-        "   1201 www-data  20   0    1.2g  21788   8120 R  99,7   0.1  33:11.02 nginx: worker process\n"
-    )
+TOP = """\
+top - 14:00:05 up 21 days,  3:02,  2 users,  load average: 4.02, 3.80, 3.11
+Tasks: 213 total,   3 running, 210 sleeping,   0 stopped,   0 zombie
+%Cpu(s): 26.1 us,  3.2 sy,  0.0 ni, 69.0 id,  0.4 wa,  0.0 hi,  1.3 si,  0.0 st
+MiB Mem :  15880.3 total,   8123.1 free,   3011.9 used,   4745.3 buff/cache
+
+    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
+   1201 www-data  20   0    1.2g  21788   8120 R  99,7   0.1  33:11.02 nginx: worker process
+"""
+PS = """\
+USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
+www-data    1201 99.0  0.2  14000 21000 ?        R    Nov01  90:11 nginx: worker process
+"""
+
+
+@pytest.mark.parametrize(("text", "share"), [(TOP, 99.7), (PS, 99)], ids=["top", "ps, since the start"])
+def test_top_and_ps_show_each_processs_share_of_a_cpu(text: str, share: float) -> None:
+    """Their other columns have other units, and the lines above top's table are not samples of processes."""
+    found = report(text)
     (sample,) = found.samples
-    assert (sample.pid, sample.command, sample.columns) == (1201, "nginx: worker process", {"%CPU": 99.7})
+    assert (sample.pid, sample.command, sample.columns) == (1201, "nginx: worker process", {"%CPU": share})
     assert not found.unmatched_lines
-
-
-def test_ps_shows_each_processs_share_of_a_cpu_since_its_start() -> None:
-    found = report(
-        "USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n"
-        "www-data    1201 99.0  0.2  14000 21000 ?        R    Nov01  90:11 nginx: worker process\n"
-    )
-    (sample,) = found.samples
-    assert (sample.pid, sample.command, sample.columns) == (1201, "nginx: worker process", {"%CPU": 99})
 
 
 @pytest.mark.parametrize("average", ["Average:", "Moyenne :", "平均时间:"])
