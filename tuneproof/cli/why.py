@@ -5,7 +5,8 @@ import os
 import re
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from tuneproof.audit.why import is_directive, is_known, mentions, why
@@ -19,8 +20,39 @@ from tuneproof.messages.rows import Message, messages
 from tuneproof.wording import count
 
 _MOST: Final = 5
-_STATUS: Final = re.compile(r"(?:http |error |status )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE)
+_STATUS: Final = re.compile(
+    r"(?:http(?:/[\d.]+)? |nginx |error |status |code )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE
+)
 _ERRNO: Final = re.compile(r"\[?(?:(?:errno|error)[ :=]*)+(\d{1,3})\]?", re.IGNORECASE)
+# What people see instead of a status or a number: nginx's error pages, the HTTP standard's names, OpenSSL's reasons.
+_MEANT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "bad request": "400",
+        "request header or cookie too large": "400",
+        "unauthorized": "401",
+        "authorization required": "401",
+        "forbidden": "403",
+        "not found": "404",
+        "request time out": "408",
+        "request timeout": "408",
+        "request entity too large": "413",
+        "payload too large": "413",
+        "content too large": "413",
+        "request uri too large": "414",
+        "uri too long": "414",
+        "unsupported media type": "415",
+        "too many requests": "429",
+        "internal server error": "500",
+        "bad gateway": "502",
+        "service temporarily unavailable": "503",
+        "service unavailable": "503",
+        "gateway time out": "504",
+        "gateway timeout": "504",
+        "certificate has expired": "verify error: (10:",
+        "self signed certificate": "upstream_certificate_verify",
+        "unable to get local issuer certificate": "upstream_certificate_verify",
+    }
+)
 _LABEL_COLUMNS: Final = 9
 # People copy messages, commands and paths, so these are not wrapped.
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
@@ -53,6 +85,7 @@ def main(arguments: Sequence[str]) -> int:
             "no word to look up", remedy="name a directive, a claim or a message: ./lab why multi_accept"
         )
     text = _with_errno(_as_name(text))
+    text = _MEANT.get(text.lower().replace("-", " "), text)
     status = _status_in(text)
     if of_status := _of_status(status):
         show("\n\n".join([of_status, *mentions(status)]))
