@@ -19,6 +19,9 @@ _ALL_SHARED: Final = 0.95
 # Local times are at most this far ahead of UTC and behind it.
 _EAST: Final = timedelta(hours=14)
 _WEST: Final = timedelta(hours=12)
+_PERHAPS_EARLIER: Final = (
+    "if it is in the same time zone as the access logs, its messages are from before their requests, and explain none"
+)
 
 
 def logs_once(files: Sequence[Found]) -> list[Found]:
@@ -106,6 +109,7 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
     """
     access_logs = [log.content for file in files for log in file.evidence.access_logs]
     periods = [(log.first_time, log.last_time) for log in access_logs if log.first_time and log.last_time]
+    has_zone = all(log.has_zone for log in access_logs)
     is_excerpt = sum(log.requests for log in access_logs) < ENOUGH_REQUESTS
 
     def is_apart(begin: datetime | None, end: datetime | None) -> bool:
@@ -132,22 +136,24 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
             moved: dict[str, tuple[Any, ...]] = {} if is_excerpt else {"error_logs": (), "at_other_times": logs}
             made.append(_warned(file, warning, **moved))
             continue
-        kept, apart = [], []
+        kept, apart, warnings = [], [], [*file.warnings]
         for log in logs if not is_excerpt else ():
             problems = [count for count in log.content.known if messages()[count.row].problem is not Problem.NO]
             # Messages of a zone further west would all seem to be from before the requests.
-            is_same_zone = all(each.has_zone for each in access_logs) and not all(map(is_before, problems))
+            are_all_before = has_zone and bool(problems) and all(map(is_before, problems))
             old = [
                 count
                 for count in problems
-                if is_apart(time_of(count.first), time_of(count.last)) or (is_same_zone and is_before(count))
+                if is_apart(time_of(count.first), time_of(count.last))
+                or (has_zone and not are_all_before and is_before(count))
             ]
             recent = [count for count in log.content.known if count not in old]
             kept.append(replace(log, content=with_only(log.content, recent)))
+            warnings += [_PERHAPS_EARLIER] * are_all_before
             if old:
                 apart.append(replace(log, content=with_only(log.content, old)))
         evidence = replace(file.evidence, error_logs=tuple(kept), at_other_times=tuple(apart))
-        made.append(replace(file, evidence=evidence) if apart else file)
+        made.append(replace(file, evidence=evidence if apart else file.evidence, warnings=tuple(warnings)))
     return made
 
 

@@ -174,6 +174,8 @@ def test_errors_of_earlier_hours_do_not_count_if_the_zone_is_known(
     explanation = explained(tmp_path, logs, log_formats=(log_format,))
     assert sum(each.number for each in explanation.messages.problems) == number
     assert sum(each.number for each in explanation.messages.at_other_times) == earlier
+    warned = [text for file in explanation.found for text in file.warnings if "from before their requests" in text]
+    assert len(warned) == (log_format == LOCAL_TIME and not now)
 
 
 def test_an_error_after_the_last_request_may_be_why_there_are_no_more(tmp_path: Path) -> None:
