@@ -31,7 +31,7 @@ _TOKEN: Final = re.compile(
     r'|"(?P<double>(?:[^"\\]++|\\.)*+)(?:"|\\?\Z)'
     r"|'(?P<single>(?:[^'\\]++|\\.)*+)(?:'|\\?\Z)"
     r"|(?P<end>[;{}])"
-    r"|(?P<word>(?:[^\s;{}\\$]++|\\.|\$\{[^}\s]*+\}?+|\$|\\\Z|[^\S \t\r\n])++)",
+    r"|(?P<word>(?:[^\s;{\\$]++|\\.|\$\{[^}\s]*+\}?+|\$|\\\Z|[^\S \t\r\n])++)",
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"""\\(["'\\trn])""")
@@ -230,14 +230,14 @@ class _Parser:
         term = "" if last.is_word else last.text
         if not term:
             self._end_of_file()
-        if first.text == "if" and not TABLES & set(context):
+        is_in_table = bool(TABLES & set(context))
+        if first.text == "if" and not is_in_table:
             args = self._condition(args, line)
         filled: tuple[Filled, ...] = ()
         if self._own is not None:
             pairs = [fill(first.text, word, self._values, self._own) for word in args]
             args, filled = [word for word, _ in pairs], tuple(one for _, found in pairs for one in found)
-        if term == "}":
-            self._problem(last.start, 'unexpected "}"')
+        self._check_braces(first.text, last, line, is_in_table=is_in_table)
         is_known = all(one.is_given for one in filled)
         problem = self._check(first.text, args, term, line, context, is_known=is_known) if term != "}" else ""
         block: list[Statement] = []
@@ -261,6 +261,13 @@ class _Parser:
                 )
             )
         return last.start if term == "}" else None
+
+    def _check_braces(self, name: str, last: _Token, line: int, *, is_in_table: bool) -> None:
+        """Report braces in wrong places; those of a regular expression without quotes end the directive before them."""
+        if not last.is_word and (last.text == "}" or (last.text == "{" and is_in_table)):
+            self._problem(last.start, f'unexpected "{last.text}"')
+        elif "}" in name and not is_in_table:
+            self.problems.append(Problem(file=self._name, line=line, message=f'unknown directive "{name}"'))
 
     def _check(
         self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...], *, is_known: bool

@@ -199,6 +199,18 @@ def test_a_mail_server_needs_auth_http() -> None:
     assert problems("events { } mail { include a.conf; server { listen 25; } }", is_complete=False) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("server { location ~ ^/a{2}$ { } }", 'unknown directive "2}$"'),
+        ("map $host $a { ~^a{2} 1; }", 'unexpected "{"'),
+        ("server { rewrite ^/a{2}$ /b; }", 'directive "rewrite" is not terminated by ";"'),
+    ],
+)
+def test_a_brace_in_a_regular_expression_without_quotes_begins_a_block(text: str, message: str) -> None:
+    assert problems(f"events {{ }}\nhttp {{ {text} }}\n")[0] == message
+
+
 def test_the_number_of_connections_has_no_unit() -> None:
     assert problems("events { worker_connections 1k; }", "1.30") == ['invalid number "1k"']
 

@@ -62,7 +62,7 @@ def test_individual_addresses_are_reached_on_separate_ports(tmp_path: Path) -> N
 def test_a_place_can_be_selected(tmp_path: Path) -> None:
     text = (
         f"server {{ listen 80; server_name a; location / {{ {PROXIES} }}\n"
-        f"location ~ ^/[0-9]{{8}}$ {{ {PROXIES} }} }}\n"
+        f"location ~ '^/[0-9]{{8}}$' {{ {PROXIES} }} }}\n"
         f"server {{ listen 81; server_name b; location / {{ {PROXIES} }} }}"
     )
     assert [route.shown for route in routes(tmp_path, text, location="/12345678") if isinstance(route, Route)] == [
