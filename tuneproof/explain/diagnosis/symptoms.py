@@ -57,6 +57,7 @@ _WHO_REJECTS: Final = (
     "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
 )
 _WHO_ANSWERS: Final = "the access log with $upstream_status: an upstream may have answered with the error"
+_WHY_HIDDEN: Final = "nginx's error log of that time: why the upstream failed"
 _WHY_UPSTREAMS_FAIL: Final = "the application's own log of that time"
 _WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WHO_ANSWERS}"
 _WHAT_WAS_READ: Final = "error_log FILE info logs what nginx was reading"
@@ -110,6 +111,10 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
         yield from _server_errors(log, has_error_log=has_error_log)
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
+        if lower_limit(log.content.hidden_502, log.content.requests) >= TOUCHED_SHARE:
+            text = f"In {log.content.hidden_502} of {log.content.requests} requests, an upstream failed (502), and the "
+            text += "client got another answer: another server's, a cached one, or an error page."
+            yield Reason(text=text, files=(log.name,), would_decide=_WHY_HIDDEN)
         yield from _rejections(log.name, log.content)
         yield from _incomplete(log.name, log.content)
     yield from _departures(evidence)

@@ -256,6 +256,10 @@ SYMPTOMS = {
         log(request_time_s=spread(0.01, 9.0), header_minus_connect_s=None, sent_at_once_s=spread(0.02)),
         "p90 request time is 9 s, p99 9 s (median 10 ms); 20 ms (p90) for responses of up to 16 KiB: longer ones also",
     ),
+    "hidden": (
+        log(hidden_502=10),
+        "In 10 of 200 requests, an upstream failed (502), and the client got another answer: another server's, a",
+    ),
     "only downloads": (
         log(request_time_s=spread(9.0), header_minus_connect_s=None, short_200=0),
         "p90 request time is 9 s, p99 9 s (median 9 s); all responses are longer than 16 KiB, and take the time",

@@ -315,7 +315,7 @@ class Upstreams:
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
         self.own_errors: Counter[int] = Counter()  # errors that an upstream answered with, by status
-        self.hidden_502 = 0  # requests with another status than the 502 of one of their upstreams
+        self.hidden_502 = 0  # requests answered without a server error, although one of their upstreams had a 502
 
     def add(self, record: LogRecord) -> None:
         """Add a request."""
@@ -326,7 +326,8 @@ class Upstreams:
         )
         if record.status is not None and record.status >= _FIRST_ERROR and _is_own_answer(record):
             self.own_errors[record.status] += 1
-        self.hidden_502 += _BAD_GATEWAY in record.upstream_status and record.status != _BAD_GATEWAY
+        is_answered = record.status is not None and record.status < _CLIENT_CLOSED_REQUEST
+        self.hidden_502 += is_answered and _BAD_GATEWAY in record.upstream_status
         if servers:
             self.retried = (self.retried or 0) + (servers > 1)
         if connects and headers and (connected := connects[-1]) is not None and (answered := headers[-1]) is not None:

@@ -373,10 +373,19 @@ def test_an_upstream_sent_an_error_if_its_status_is_the_requests(
 
 
 @pytest.mark.parametrize(
-    ("status", "logged", "hidden"), [(200, (502, 200), 1), (200, (502,), 1), (502, (502,), 0), (200, (200,), 0)]
+    ("status", "logged", "hidden"),
+    [
+        (200, (502, 200), 1),
+        (200, (502,), 1),
+        (404, (502, 404), 1),
+        (499, (502, None), 0),
+        (504, (502, 504), 0),
+        (502, (502,), 0),
+        (200, (200,), 0),
+    ],
 )
 def test_a_502_that_another_upstream_or_a_cache_replaced_is_counted(
-    status: int, logged: tuple[int, ...], hidden: int
+    status: int, logged: tuple[int | None, ...], hidden: int
 ) -> None:
     assert summarise([LogRecord(status=status, upstream_status=logged)], format_name="own").hidden_502 == hidden
 
