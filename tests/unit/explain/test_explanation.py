@@ -338,6 +338,16 @@ def test_a_long_field_of_an_unknown_log_is_cut(tmp_path: Path) -> None:
     assert len(found.error) < 500
 
 
+@pytest.mark.parametrize("also", ["", f"{COMBINED}\n" * 9], ids=["error log", "both logs in one file"])
+def test_an_error_log_that_was_unpacked_in_part_does_not_show_what_was_not_logged(also: str, tmp_path: Path) -> None:
+    lines = "".join(
+        f"2026/11/26 10:00:00 [error] 7#7: *{number} upstream sent too big header\n" for number in range(900)
+    )
+    packed = gzip.compress((also + lines).encode())
+    assert explained(tmp_path, {"error.log.gz": packed}).messages.not_logged()
+    assert not explained(tmp_path, {"error.log.gz": packed[:-20]}).messages.not_logged()
+
+
 def test_figures_are_from_the_last_reading_of_ss_and_the_diagnosis_uses_all(tmp_path: Path) -> None:
     explanation = explained(tmp_path, {"ss": "LISTEN 9 5 0.0.0.0:80 0.0.0.0:*\nnow\nLISTEN 1 5 0.0.0.0:80 0.0.0.0:*\n"})
     (found,) = explanation.found

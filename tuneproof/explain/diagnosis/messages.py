@@ -95,6 +95,7 @@ class Messages:
     unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    is_cut: bool = False  # whether only a part of a log could be unpacked
     at_other_times: tuple[MessageFinding, ...] = ()
     """Problems and possible problems from a time without requests in the access logs."""
 
@@ -114,9 +115,9 @@ class Messages:
     def not_logged(self) -> tuple[Cause, ...]:
         """Return the causes without a message in these logs, although nginx would log them.
 
-        With only a few messages, the result is empty: they may have been selected.
+        With only a few messages, the result is empty: they may have been selected; so with only a part of a log.
         """
-        if self.own_messages < ENOUGH_MESSAGES:
+        if self.own_messages < ENOUGH_MESSAGES or self.is_cut:
             return ()
         there = {each.row.id for each in (*self.problems, *self.looks)}
         there |= {each.row.id for finding in self.problems for each in finding.consequences}
@@ -162,6 +163,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         unknown=sum(log.content.unknown.number for log in logs),
         unknown_examples=tuple(text for log in logs for text in log.content.unknown.examples)[:3],
         files=tuple(log.name for log in logs),
+        is_cut=any(log.content.is_cut for log in logs),
         at_other_times=(*apart.problems, *apart.looks),
     )
 

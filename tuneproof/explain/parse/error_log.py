@@ -134,6 +134,7 @@ class ErrorLog:
     """How often a startup message was written to the terminal or a journal, but not to the log."""
     of_connections: LineSample = field(default_factory=LineSample)
     """A sample of the messages with a time and the number of a connection."""
+    is_cut: bool = False  # whether only a part of the file could be unpacked
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""
