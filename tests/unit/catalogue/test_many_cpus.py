@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.canned_tools import wrk_report
-from tests.support.fake_stage import FakeStage, counters, sockets, worker
+from tests.support.canned_observations import HTTP
 from tuneproof.catalogue import many_cpus
 from tuneproof.catalogue.advice import RunConditions
 from tuneproof.lab.load.http_load import HttpObservation
@@ -16,24 +15,10 @@ from tuneproof.proof.scenario.placement import CpuShare
 
 CPUS = (0, 1, 2, 3, 4, 5, 8, 9, 10, 11)
 TEN = RunConditions(subject_cpus=lambda: CPUS)
-SECONDS = 2.0
-"""The duration of the run in the generator's report."""
 
 
 def arms() -> Mapping[str, Arm[HttpObservation]]:
     return {arm.name: arm for arm in many_cpus.scenario(TEN).arms}
-
-
-def observed(arm: Arm[HttpObservation], *, worker_s: float) -> HttpObservation:
-    """Return the observation of an arm's trial with two workers that together used this much CPU time."""
-    fake = FakeStage()
-    fake.answers["run_tool"] = [wrk_report(completed=4000)]
-    fake.workers = [
-        (worker(11, run_s=0.0), worker(12, run_s=0.0)),
-        (worker(11, run_s=worker_s / 2), worker(12, run_s=worker_s / 2)),
-    ]
-    fake.counters, fake.sockets = [counters(), counters()], [sockets()]
-    return arm.plan.observe(arm.plan.run(fake.stage, label="a-b1"))
 
 
 def test_each_worker_that_accepts_has_its_own_cpu() -> None:
@@ -53,14 +38,13 @@ def test_the_number_of_workers_follows_the_cpus() -> None:
 
 @pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)
 def test_a_claim_can_hold_and_can_be_refuted(declared: Claim[HttpObservation]) -> None:
-    usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
     strong = replace(
-        usual, requests_per_s=2 * usual.requests_per_s, worker_cpu_us_per_request=2 * usual.worker_cpu_us_per_request
+        HTTP, requests_per_s=2 * HTTP.requests_per_s, worker_cpu_us_per_request=2 * HTTP.worker_cpu_us_per_request
     )
     first, second = declared.arms
-    assert declared.effect({first: strong, second: usual}) == pytest.approx(2.0)
+    assert declared.effect({first: strong, second: HTTP}) == pytest.approx(2.0)
     assert declared.threshold < 2.0
-    assert declared.effect({first: usual, second: usual}) == pytest.approx(1.0)
+    assert declared.effect({first: HTTP, second: HTTP}) == pytest.approx(1.0)
     assert declared.threshold > 1.0
 
 

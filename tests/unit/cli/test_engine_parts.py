@@ -1,9 +1,10 @@
 """One part of a run on one engine: pytest's arguments, the lines that are shown, and the folder of its results."""
 
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,42 +16,27 @@ from tuneproof.proof.matrix.pool import Part
 SHARD = Part(shard="2/8")
 
 
-class Started(AbstractContextManager["Started"]):
-    """A pytest that prints two lines; its arguments and environment are recorded."""
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.environment: dict[str, str] = {}
-        self.is_closed = False
-        self.stdout = ["collected 5 items\n", "one, nginx 1.22: block 3 done\n"]
-
-    def __call__(self, words: Sequence[str], *, env: dict[str, str], **_others: Any) -> "Started":
-        self.words, self.environment = list(words), env
-        return self
-
-    def wait(self) -> int:
-        return 1
-
-    def __exit__(self, *_error: object) -> None:
-        self.is_closed = True
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Started:
-    made = Started()
-    monkeypatch.setattr("subprocess.Popen", made)
-    return made
-
-
 PLAN = Plan(
     arguments=("-k", "stall"), is_strict=False, seed=7, folder=Path("parts"), environments={"a": {"ENGINE": "a"}}
 )
 
 
-def test_each_part_runs_in_a_separate_pytest(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_part_runs_in_a_separate_pytest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    did: list[Any] = []
+
+    @contextmanager
+    def started(words: Sequence[str], *, env: dict[str, str], **_others: Any) -> Iterator[SimpleNamespace]:
+        did.extend((env, " ".join(words)))
+        yield SimpleNamespace(stdout=["collected 5 items\n", "one, nginx 1.22: block 3 done\n"], wait=lambda: 1)
+        did.append("closed")
+
+    monkeypatch.setattr("subprocess.Popen", started)
     assert run_part(PLAN, "a", SHARD, threading.Lock()) == 1
-    assert (started.environment, started.is_closed) == ({"ENGINE": "a"}, True)
-    assert "-k stall --shard 2/8 --seed 7 --results parts/a-part-2-of-8 " in " ".join(started.words)
+    environment, words, end = did
+    assert (environment, end) == ({"ENGINE": "a"}, "closed")
+    assert "-k stall --shard 2/8 --seed 7 --results parts/a-part-2-of-8 " in words
     assert capsys.readouterr().out == "[a] one, nginx 1.22: block 3 done\n"
 
 

@@ -61,7 +61,8 @@ def test_the_output_folder_contains_everything(lab: Lab, both: list[Path], tmp_p
     (both[0] / "evidence/one/x").unlink()
     status, _, err = lab("report", *both, "--output", tmp_path / "all")
     assert (status, pages) == (0, [tmp_path / "all"])
-    assert [cell.name for cell in load(tmp_path / "all").cells] == ["one", "two"]
+    evidence = {cell.name: cell.evidence for cell in load(tmp_path / "all").cells}
+    assert evidence == {name: (f"evidence/{name}/x",) for name in ("one", "two")}
     assert (tmp_path / "all/evidence/two/x").is_file()
     assert f"lab: 1 evidence file is missing, in {tmp_path}/all as well" in err
 

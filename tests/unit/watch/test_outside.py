@@ -5,7 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 
 import pytest
@@ -80,17 +80,20 @@ def test_connections_with_too_few_responses_are_not_compared() -> None:
 
 
 class _KeepAlive(Quiet):
-    """A handler that answers each HEAD at once, and keeps the connection open."""
+    """A handler that answers each HEAD at once, and keeps the connection open unless it ``closes``."""
 
     protocol_version = "HTTP/1.1"
     asked: list[tuple[str, int]]
     most = 1_000_000
     then = 503
+    closes = 0
 
     def do_HEAD(self) -> None:  # noqa: N802 - the name in the base class
         self.asked.append(self.client_address)
         self.send_response(200 if len(self.asked) <= self.most else self.then)
         self.send_header("Content-Length", "0")
+        if self.closes:
+            self.send_header("Connection", "close")
         self.end_headers()
 
 
@@ -153,21 +156,8 @@ def test_an_unusable_url_is_rejected(url: str) -> None:
 
 def test_a_response_that_closes_the_connection_is_not_a_failure() -> None:
     """A server with keepalive_timeout 0 only sends fewer responses."""
-
-    async def once() -> int:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with suppress(EOFError):  # the round is over before it sends a request
-                await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-            await writer.drain()
-            writer.close()
-
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        target = outside._Target.of(f"http://127.0.0.1:{port}/")
-        found = await outside._measure(target, 0.5)
-        server.close()
-        assert not found.failures
-        return sum(len(answers) for each in found.rounds for answers in each)
-
-    assert asyncio.run(once()) > 0
+    with asked_server(closes=1) as (url, asked):
+        found = asyncio.run(outside._measure(outside._Target.of(url), 0.5))
+    assert asked
+    assert not found.failures
+    assert any(answers for each in found.rounds for answers in each)

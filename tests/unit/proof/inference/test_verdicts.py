@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Sequence
-from random import Random
 
 import pytest
 import scipy  # type: ignore[import-untyped]  # scipy ships no type information
@@ -178,7 +177,6 @@ AT_A_LOOK = st.builds(
     st.lists(RATIOS, max_size=3),
     st.sampled_from(LOOKS),
 )
-FORMS = st.sampled_from([Form.MORE, Form.SAME])
 
 
 @QUICK
@@ -195,39 +193,10 @@ def test_a_verdict_means_that_its_whole_interval_is_on_one_side_of_the_threshold
 
 
 @QUICK
-@given(AT_A_LOOK, FORMS, st.randoms(use_true_random=False))
-def test_the_order_of_blocks_does_not_matter(effects: list[float], form: Form, random: Random) -> None:
-    shuffled = random.sample(effects, len(effects))
-    assert decided(shuffled, form=form) == decided(effects, form=form)
-
-
-@QUICK
-@given(AT_A_LOOK, st.integers(0, 8), RATIOS)
-def test_a_larger_effect_never_worsens_a_verdict(effects: list[float], at: int, other: float) -> None:
-    at %= len(effects)
-    larger = [*effects[:at], max(effects[at], other), *effects[at + 1 :]]
-    order = {"refuted": 0, None: 1, "inconclusive": 1, "holds": 2}
-    assert order[verdict(larger)] >= order[verdict(effects)]
-
-
-@QUICK
 @given(st.lists(RATIOS, min_size=9, max_size=9))
 def test_same_does_not_depend_on_the_order_of_the_variants(effects: list[float]) -> None:
     inverted = [math.inf if effect == 0 else 1 / effect for effect in effects]
     assert verdict(inverted, form=Form.SAME) == verdict(effects, form=Form.SAME)
-
-
-@QUICK
-@given(st.lists(st.integers(0, 4), min_size=9, max_size=9), st.sampled_from([0.25, 0.5, 0.75]))
-def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(counts: list[int], chance: float) -> None:
-    """If exactly the required number agrees, a limit equals the threshold."""
-    found = decided([Tally(count=count, of=4) for count in counts], scale=Scale.SHARE, threshold=chance)
-    assert found is not None
-    low, high = found.interval.low, found.interval.high
-    assert found.counted == Tally(count=sum(counts), of=36)
-    assert low <= found.interval.value <= high
-    assert (found.verdict == "holds") == (low >= chance - 1e-9)
-    assert (found.verdict == "refuted") == (high <= chance + 1e-9)
 
 
 def test_the_interval_of_a_look_that_cannot_decide_has_the_level_of_its_extremes() -> None:

@@ -9,7 +9,6 @@ from tests.support.fake_bench import Deciding, FakeBench, claim, stalled
 from tuneproof.errors import EngineUnavailableError, LabError, TuneproofError
 from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.proof.scenario.bench import SubjectDiedError
-from tuneproof.proof.scenario.containers import OwnNginxError
 from tuneproof.proof.scenario.measurement import ScenarioEndedError
 from tuneproof.proof.stopping import RunEndedError
 from tuneproof.report.results.run_file import load
@@ -66,13 +65,6 @@ def test_a_death_that_is_an_outcome_is_a_valid_trial(decide: Deciding) -> None:
     bench = failing(SubjectDiedError("subject", tail="", outcome=outcome(stalled("", 1))), *range(20))
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, len(bench.failures)) == ("holds", 5, 0, 5)
-
-
-def test_a_trial_in_which_a_users_own_nginx_fails_is_not_repeated(decide: Deciding) -> None:
-    bench = failing(OwnNginxError("your nginx takes too much"), 2)
-    with pytest.raises(OwnNginxError):
-        decide(bench)
-    assert not bench.failures
 
 
 def test_an_unavailable_log_does_not_prevent_a_verdict(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,16 +10,9 @@ from tests.support.canned_trials import observed, stall_record
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
 from tuneproof.catalogue.reuseport_stall_effects import fed_to_loaded, slow
 from tuneproof.lab.load.stall_observation import StallObservation
-from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.preconditions import PreconditionError
 
 DEFAULT = (4096, 131072, 6291456)
-
-
-def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
-    arms = {arm.name: arm for arm in scenario.arms()}
-    assert len(arms) == len(scenario.arms())
-    return arms
 
 
 def served(*worker_pids: int | None) -> StallObservation:
@@ -77,7 +70,7 @@ def test_the_scenario_uses_the_hosts_default_and_the_articles_remedy() -> None:
 
 def test_every_arm_is_used_and_compared_arms_run_the_same_load() -> None:
     stall = ReuseportStall(default_rmem=DEFAULT)
-    arms = arms_of(stall)
+    arms = {arm.name: arm for arm in stall.arms()}
     scenario = stall.scenario()
     assert scenario.used_arms(scenario.claims) == scenario.arms, "some arms are used by no claim"
     for one, other in (

@@ -62,14 +62,6 @@ def test_a_single_run_is_copied_completely(tmp_path: Path) -> None:
     assert (tmp_path / "copy/evidence/folder/file").is_file()
 
 
-def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
-    run = written(tmp_path / "run", a_cell(evidence=("evidence/a", "evidence/b")))
-    (tmp_path / "run/evidence/a").unlink()
-    copy, missing = write_folder(run, tmp_path / "copy")
-    assert missing == 1
-    assert copy.cells == run.cells
-
-
 def test_a_file_and_a_folder_with_files_are_not_overwritten(tmp_path: Path) -> None:
     run = written(tmp_path / "run", a_cell())
     note = tmp_path / "full" / "note"
