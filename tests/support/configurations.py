@@ -345,7 +345,7 @@ CASES: Final[Mapping[str, Case]] = {
     ),
     "missing-brace": Case(
         files={MAIN: f"{HEAD}http {{\n server {{ listen 82;\n}}\n"},
-        problems=((6, 'unexpected end of file, expecting ";" or "}"'),),
+        problems=((6, 'unexpected end of file, expecting "}"'),),
         expects={"servers": [{"listens": ["82"], "names": []}]},
     ),
     "extra-brace": Case(

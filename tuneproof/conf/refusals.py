@@ -71,6 +71,7 @@ _BYTE: Final = re.compile("0*[0-9A-Fa-f]{1,2}")
 _UTF8_BYTES: Final = re.compile("(?:[0-9A-Fa-f]{2})+")
 _CHARSETS: Final = 2  # the arguments of charset_map
 _NONE: Final = slice(0)
+_NAME: Final = re.compile(r"\$\w*", re.ASCII)
 _FILE_TEST: Final = re.compile("!?-[fdex]")
 _COMPARISONS: Final = frozenset({"=", "!=", "~", "~*", "!~", "!~*"})
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
@@ -292,8 +293,9 @@ def _condition(block: Block) -> Iterator[Problem]:
     if block.name != "if" or not block.args or not is_given(block):
         return
     first, *others = block.args
-    if first.startswith("${") and len(others) in {0, 2}:
-        # nginx takes the braces for a part of the name.
+    is_joined = not others and first.startswith("$") and not _NAME.fullmatch(first)
+    if is_joined or (first.startswith("${") and len(others) == 2):  # noqa: PLR2004 - sign and value
+        # nginx takes braces, and signs without spaces, for a part of the name.
         yield problem_at(block, f'unknown "{first.removeprefix("$")}" variable')
     elif first.startswith("$") and len(others) == 2 and others[0] not in _COMPARISONS:  # noqa: PLR2004 - sign and value
         yield problem_at(block, f'unexpected "{others[0]}" in condition')

@@ -15,9 +15,10 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
 _NO_NAME: Final = re.compile(r"\w+[(=:].*", re.DOTALL)
 # Web pages and word processors put other spaces than nginx's between words.
 _JOINED: Final = re.compile(r"(\w+)(?:[~/,^]|[^\S \t\r\n]|[\u200b\ufeff]).*", re.DOTALL)
-# nginx has no "else"; the other words follow an unquoted semicolon in copied headers.
+# nginx has no "else"; the other words follow an unquoted semicolon in copied headers, or one too many.
 _NEVER: Final = frozenset(
     {*("else", "elseif", "elsif", "elif"), *("includeSubDomains", "includeSubdomains", "preload", "HttpOnly", "Secure")}
+    | {"last", "permanent", "always"}
 )
 # Directives of Angie and of a module for health checks, with names that are similar to nginx's.
 _OF_OTHERS: Final = frozenset({"client", "healthcheck"})

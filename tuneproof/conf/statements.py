@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(
 )
 _ESCAPED: Final = re.compile(r"""\\(["'\\trn])""")
 _MEANT: Final = {"t": "\t", "r": "\r", "n": "\n"}
-_TORN: Final = 'unexpected end of file, expecting ";" or "}"'
+_TORN: Final = "unexpected end of file, expecting "
 _NO_BLOCK: Final = ' is not terminated by ";"'
 
 
@@ -229,7 +229,7 @@ class _Parser:
             args.append(last.text)
         term = "" if last.is_word else last.text
         if not term:
-            self._end_of_file()
+            self._end_of_file('";" or "}"')
         is_in_table = bool(TABLES & set(context))
         if first.text == "if" and not is_in_table:
             args = self._condition(args, line)
@@ -245,7 +245,7 @@ class _Parser:
         if term == "{":
             closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
-                self._end_of_file()
+                self._end_of_file('"}"')
         # A directive that takes no block is left out, with everything in its braces.
         if not (term == "{" and problem.endswith(_NO_BLOCK)):
             span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
@@ -300,11 +300,11 @@ class _Parser:
         bare[-1] = bare[-1].removesuffix(")")
         return bare[not bare[0] : len(bare) - (not bare[-1])]
 
-    def _end_of_file(self) -> None:
+    def _end_of_file(self, expected: str) -> None:
         """Report, once, that the text ends too early."""
         if not self._is_torn:
             self._is_torn = True
-            self._problem(max(0, len(self._text) - self._text.endswith("\n")), _TORN)
+            self._problem(max(0, len(self._text) - self._text.endswith("\n")), f"{_TORN}{expected}")
 
     def _problem(self, offset: int, message: str) -> None:
         self.problems.append(Problem(file=self._name, line=self._line(offset), message=message))
