@@ -13,7 +13,7 @@ import docker
 
 from tuneproof.audit.auditing import version_of
 from tuneproof.audit.upgrade import Upgrade, upgrade
-from tuneproof.cli.output import say
+from tuneproof.cli.output import in_users_folder, say
 from tuneproof.conf.sources import Source
 from tuneproof.errors import BadInputError
 from tuneproof.lab.engine.daemon import ensure_engine
@@ -73,10 +73,13 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, report: Cal
     # SIGTERM then ends the run as Ctrl-C does, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
-        old = _requested(options, source, client, version=old_version, image=options.old_image, option="--from-image")
-        new = _requested(options, source, client, version=new_version, image=options.new_image, option="--to-image")
+        with in_users_folder():
+            old = _requested(
+                options, source, client, version=old_version, image=options.old_image, option="--from-image"
+            )
+            new = _requested(options, source, client, version=new_version, image=options.new_image, option="--to-image")
+            files = upgrade(source, old=old.version, new=new.version)
         probes = probes_of(old.prepared.facts, location=options.location, host=options.host)
-        files = upgrade(source, old=old.version, new=new.version)
         report(files)
         began_s = time.monotonic()
         progress = ProgressLine(sys.stderr, interactive=sys.stderr.isatty())

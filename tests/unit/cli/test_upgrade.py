@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.command_line import Lab
 from tuneproof.cli import upgrade_proof
+from tuneproof.cli.output import CALLED_FROM
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.proof.scenario.containers import BenchImages
@@ -106,6 +107,16 @@ def test_differences_come_after_the_report_on_the_files(
     document = json.loads(lab(*words, "--json").out)
     assert document["starts"] is True
     assert document["proof"]["differences"] == [{"at": "http://a/", "what": "status", "before": "200", "after": "400"}]
+
+
+def test_a_relative_path_is_read_from_the_users_folder(
+    lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``./lab`` runs in the checkout, wherever the user called it."""
+    monkeypatch.setenv(CALLED_FROM, str(tmp_path))
+    found.append(Compared(comparisons=tuple(compared("a", [{"status: 200": 3.0}] * 5, [{"status: 200": 3.0}] * 5))))
+    words = ("upgrade", "--from", "1.26", "--to", "1.26", "--prove", "--results", tmp_path / "r")
+    assert lab(*words, conf.name).status == 0
 
 
 def test_locations_that_were_not_compared_are_named(lab: Lab, tmp_path: Path, found: list[Compared]) -> None:
