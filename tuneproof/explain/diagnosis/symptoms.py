@@ -58,6 +58,9 @@ _WHO_REJECTS: Final = (
 )
 _WHO_ANSWERS: Final = "the access log with $upstream_status: an upstream may have answered with the error"
 _WHY_HIDDEN: Final = "nginx's error log of that time: why the upstream failed"
+_WHY_NGINX_FAILS: Final = (
+    "nginx's error log of that time; if it has no message, nginx -T: what has this status, such as return or a limit?"
+)
 _WHY_UPSTREAMS_FAIL: Final = "the application's own log of that time"
 _WHO_FAILS: Final = f"nginx's error log of that time; if it has no message, {_WHO_ANSWERS}"
 _WHAT_WAS_READ: Final = "error_log FILE info logs what nginx was reading"
@@ -141,8 +144,8 @@ def _server_errors(named: Named[LogSummary], *, has_error_log: bool) -> Iterator
     statuses = tuple(status for status in log.status_counts if status in _SERVER_ERRORS)
     errors = sum(log.status_counts[status] for status in statuses)
     why, decides = "; nginx's error log has the reason, unless an upstream answered so", _WHO_FAILS
-    if by := _upstreams(log, statuses):
-        why, decides = by, _WHY_UPSTREAMS_FAIL
+    if (sender := _sender(log, statuses)) is not None:
+        why, decides = sender
     elif has_error_log:
         why, decides = "", _WHO_ANSWERS
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
@@ -202,14 +205,17 @@ def _of_log(log: LogSummary) -> Iterator[str]:
         yield f"{text}: cut short, or other versions of it."
 
 
-def _upstreams(log: LogSummary, statuses: Collection[int]) -> str:
-    """Return that upstreams sent nearly all responses with these statuses; empty if they did not, or if unknown."""
-    number, sent = (
-        sum(counts.get(each, 0) for each in statuses) for counts in (log.status_counts, log.upstream_errors)
-    )
-    if not number or sent < NEARLY_ALL * number:
-        return ""
-    return f"; upstreams sent {'all' if sent == number else sent} of them"
+def _sender(log: LogSummary, statuses: Collection[int]) -> tuple[str, str] | None:
+    """Return who sent nearly all responses with these statuses, and what would show why; None if unknown."""
+    number = sum(log.status_counts.get(status, 0) for status in statuses)
+    for counts, who, decides in (
+        (log.upstream_errors, "upstreams sent {} of them", _WHY_UPSTREAMS_FAIL),
+        (log.nginx_errors, "nginx sent {} of them, itself or from its cache", _WHY_NGINX_FAILS),
+    ):
+        sent = sum(counts.get(status, 0) for status in statuses)
+        if number and sent >= NEARLY_ALL * number:
+            return f"; {who.format('all' if sent == number else sent)}", decides
+    return None
 
 
 def _rejections(name: str, log: LogSummary) -> Iterator[Reason]:
@@ -228,12 +234,12 @@ def _rejections(name: str, log: LogSummary) -> Iterator[Reason]:
         text = f"{rejected} of {log.requests} requests were answered with a client error, "
         found.append((f"{text}{most if len(refused) > 1 else 'all'} of them with {usual}", tuple(refused)))
     for text, statuses in found:
-        by = _upstreams(log, statuses)
+        by, decides = _sender(log, statuses) or ("", _WHO_REJECTS)
         yield Reason(
             text=f"{text}{one_client(log, statuses)}{by}.",
             files=(name,),
             statuses=statuses,
-            would_decide=_WHY_UPSTREAMS_FAIL if by else _WHO_REJECTS,
+            would_decide=decides,
         )
 
 

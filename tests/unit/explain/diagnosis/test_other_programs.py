@@ -511,13 +511,20 @@ def test_a_scanner_is_named_with_the_client_errors_that_it_got() -> None:
 
 
 @pytest.mark.parametrize("status", [503, 429, 404])
-def test_errors_that_upstreams_sent_call_for_the_applications_log(status: int) -> None:
-    failed = log(status_counts={200: 20, status: 180}, upstream_errors={status: 170})
+@pytest.mark.parametrize(
+    ("sender", "text", "shows"),
+    [
+        ("upstream_errors", "; upstreams sent 170 of them.", "the application's own log"),
+        ("nginx_errors", "; nginx sent 170 of them, itself or from its cache.", "nginx's error log of that time; if"),
+    ],
+)
+def test_errors_of_a_known_sender_call_for_its_log(status: int, sender: str, text: str, shows: str) -> None:
+    failed = log(status_counts={200: 20, status: 180}, **{sender: {status: 170}})
     (symptom,) = diagnose(seen(failed)).symptoms
-    assert symptom.text.endswith("; upstreams sent 170 of them.")
-    assert symptom.would_decide.startswith("the application's own log")
-    (symptom,) = diagnose(seen(replace(failed, upstream_errors={status: 161}))).symptoms
-    assert "upstreams sent" not in symptom.text
+    assert symptom.text.endswith(text)
+    assert symptom.would_decide.startswith(shows)
+    (symptom,) = diagnose(seen(log(status_counts={200: 20, status: 180}, **{sender: {status: 161}}))).symptoms
+    assert " sent " not in symptom.text
     assert "$upstream_status" in symptom.would_decide
 
 

@@ -454,3 +454,9 @@ def test_loss_by_counters_does_not_matter_if_a_capture_shows_none(front: dict[st
     left = legs(front={"client_left_before_response": 40, **front})
     given = seen(log(**LEFT), left, grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50))
     assert client_gone.assess(given, [path_loss.assess(given)]).verdict is verdict
+
+
+@pytest.mark.parametrize(("left_after_s", "reasons"), [(0.09, 2), (0.1, 1)])
+def test_fast_answers_are_no_reason_to_leave_for_clients_that_waited(left_after_s: float, reasons: int) -> None:
+    left = client_gone.assess(seen(log(**LEFT, left_after_s=spread(left_after_s))))
+    assert len(left.for_) == reasons

@@ -314,7 +314,8 @@ class Upstreams:
         # Attempts without a header that nginx or the client gave up on; and connects that nginx gave up on.
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
-        self.own_errors: Counter[int] = Counter()  # errors that an upstream answered with, by status
+        self.errors: Counter[int] = Counter()  # errors that an upstream answered with, by status
+        self.errors_without: Counter[int] = Counter()  # errors of requests that no upstream answered
         self.hidden_502 = 0  # requests answered without a server error, although one of their upstreams had a 502
 
     def add(self, record: LogRecord) -> None:
@@ -324,8 +325,10 @@ class Upstreams:
         servers = max(
             len(record.upstream_addr), len(record.upstream_status), len(connects), len(headers), len(responses)
         )
-        if record.status is not None and record.status >= _FIRST_ERROR and _is_own_answer(record):
-            self.own_errors[record.status] += 1
+        if record.status is not None and record.status >= _FIRST_ERROR:
+            self.errors[record.status] += _is_own_answer(record)
+            # Without the variable, the tuple is empty.
+            self.errors_without[record.status] += bool(record.upstream_status) and not any(record.upstream_status)
         is_answered = record.status is not None and record.status < _CLIENT_CLOSED_REQUEST
         self.hidden_502 += is_answered and _BAD_GATEWAY in record.upstream_status
         if servers:

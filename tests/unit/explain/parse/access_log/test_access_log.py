@@ -352,24 +352,26 @@ def test_each_kind_of_failure_has_its_outage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "logged", "headers_s", "sent"),
+    ("status", "logged", "headers_s", "by"),
     [
-        (503, (502, 503), (), 1),
-        (503, (503, 502), (), 0),
-        (503, (None,), (), 0),
-        (503, (), (), 0),
-        (200, (200,), (), 0),
+        (503, (502, 503), (), "upstream"),
+        (503, (503, 502), (), ""),
+        (503, (None,), (), "nginx"),
+        (503, (), (), ""),
+        (200, (200,), (), ""),
         # nginx also logs these statuses for an upstream without an answer.
-        (502, (502,), (None,), 0),
-        (502, (502,), (), 0),
-        (504, (504,), (0.1,), 1),
+        (502, (502,), (None,), ""),
+        (502, (502,), (), ""),
+        (504, (504,), (0.1,), "upstream"),
     ],
 )
-def test_an_upstream_sent_an_error_if_its_status_is_the_requests(
-    status: int, logged: tuple[int | None, ...], headers_s: tuple[float | None, ...], sent: int
+def test_the_upstreams_status_shows_who_sent_an_error(
+    status: int, logged: tuple[int | None, ...], headers_s: tuple[float | None, ...], by: str
 ) -> None:
     record = LogRecord(status=status, upstream_status=logged, upstream_header_time_s=headers_s)
-    assert summarise([record], format_name="own").upstream_errors == ({status: sent} if sent else {})
+    result = summarise([record], format_name="own")
+    assert result.upstream_errors == ({status: 1} if by == "upstream" else {})
+    assert result.nginx_errors == ({status: 1} if by == "nginx" else {})
 
 
 @pytest.mark.parametrize(
