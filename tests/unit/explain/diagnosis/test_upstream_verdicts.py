@@ -331,6 +331,7 @@ CASES: Final[Rows] = {
         ),
         row("two stale pages", RULED_OUT, log(hidden_502=2)),
         row("an upstream's error", RULED_OUT, log(status_counts={200: 190, 500: 10}, upstream_errors={500: 10})),
+        row("nginx's own error", RULED_OUT, log(status_counts={200: 190, 503: 10}, nginx_errors={503: 10})),
         # Without a live server, nginx passes the request to none.
         row("another server", RULED_OUT, log(retried_requests=10)),
         row("no 502 in one of two logs", NOT_SEEN, log(), ANSWERED_502),

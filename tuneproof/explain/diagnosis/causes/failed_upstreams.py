@@ -117,8 +117,8 @@ def _no_502(evidence: EvidenceSet, case: Case) -> None:
     for log in evidence.access_logs:
         if log.content.requests >= ENOUGH_REQUESTS and not has_502:
             text, requests = f"None of {log.content.requests} requests got a 502", log.content.requests
-            sent = log.content.upstream_errors
-            others = sum(log.content.status_counts.get(each, 0) - sent.get(each, 0) for each in _INSTEAD_OF_502)
+            known = Counter(log.content.upstream_errors) + Counter(log.content.nginx_errors)
+            others = sum(log.content.status_counts.get(each, 0) - known[each] for each in _INSTEAD_OF_502)
             retried = (log.content.retried_requests or 0) if case.cause is Cause.NO_PORT else 0
             if lower_limit(others, requests) >= TOUCHED_SHARE:
                 case.doubts(f"{text}, but {others} got a 500 or 503: error_page may change the status.", log.name)
