@@ -135,22 +135,10 @@ def test_the_probe_waits_for_an_unresponsive_worker_until_two_seconds_after_the_
     assert 2.31 < machine.now_s - began_s < 2.37
 
 
-def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, ProbeSamples]:
-    """Probe workers 11 and 12 every 10 ms over a window, on this machine's clock."""
-    with FakeNginx(behaviour) as server, placed(server, 0, 0) as found:
-        start_s = time.monotonic() + 0.01
-        samples = probe(
-            {pid: connections[0] for pid, connections in found.items()},
-            start_s=start_s,
-            end_s=start_s + window_s,
-            interval_s=0.01,
-            request=PROBE,
-        )
-    assert list(samples) == [11, 12]
-    return samples[11], samples[12]
-
-
 def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:
     """A worker that has ended must not look like a fast one."""
-    with pytest.raises(ConnectionError):
-        measured(Behaviour(probes=2), window_s=1)
+    with FakeNginx(Behaviour(probes=2)) as server, placed(server, 0, 0) as found:
+        connections = {pid: each[0] for pid, each in found.items()}
+        start_s = time.monotonic()
+        with pytest.raises(ConnectionError):
+            probe(connections, start_s=start_s, end_s=start_s + 1, interval_s=0.01, request=PROBE)

@@ -15,7 +15,7 @@ from images.client.loadgen import trial as trial_module
 from images.client.loadgen.trial import Prepared, Trials, measure, prepare
 from tests.support.canned_trials import observed
 from tests.support.fake_nginx import HANG_S, MORE_THAN_BUFFERED, Behaviour, FakeNginx
-from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.codec import from_plain, to_plain
@@ -105,14 +105,10 @@ def trial(server: FakeNginx, **changes: Any) -> Window:
     return window
 
 
-def observation_of(window: Window) -> StallObservation:
-    return observed(StallRecord(**vars(window)))
-
-
 def test_a_trial_records_everything_that_an_observation_needs() -> None:
     with FakeNginx(Behaviour()) as server:
         window = trial(server, bulk_per_worker=(2, 0), fast_rate_hz=50.0, baseline_s=0.3)
-    observation = observation_of(window)
+    observation = observed(StallRecord(**vars(window)))
     assert [worker.worker_pid for worker in observation.workers] == [11, 12]
     assert all(worker.lag_p50_ms for worker in observation.workers)
     through_loaded, through_idle = observation.bulk_bytes_per_s

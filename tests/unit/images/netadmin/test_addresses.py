@@ -33,6 +33,11 @@ def test_unused_addresses_are_added_to_the_link(commands: list[tuple[Sequence[st
     assert batch.decode().splitlines()[0] == "address replace 172.18.0.253/32 dev eth0"
 
 
+def test_a_small_subnet_gets_fewer_addresses(commands: list[tuple[Sequence[str], bytes]]) -> None:
+    assert len(addresses.add_addresses(1000, ["172.18.0.2"])) == 254 - 3
+    assert len(commands) == 1
+
+
 def test_ipv4_is_redirected_to_the_stand_in_and_ipv6_to_the_role_itself(
     commands: list[tuple[Sequence[str], bytes]],
 ) -> None:
