@@ -187,25 +187,18 @@ def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> N
         wire.ask({"memory": True})
 
 
-def test_a_missing_kernel_is_reported(
+def test_a_wire_needs_its_kernel_its_device_and_a_mount_for_its_memory(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Debian packages a user-mode kernel only for some architectures."""
-    reason = "the image has no linux.uml: no such package for this architecture"
-    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    assert why_impossible() == reason
-    with pytest.raises(WireError, match=f"^{reason}$"):
-        wire.start()
-    assert kernels.plumbed == []
-
-
-@pytest.mark.usefixtures("kernels")
-def test_a_wire_is_impossible_without_its_device_or_a_mount_for_its_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A container's own file system may forbid mapping code."""
+    """A container's own file system may forbid mapping code. Debian packages the kernel only for some architectures."""
     assert why_impossible() == ""
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
     assert why_impossible() == f"no file system is mounted at {tmp_path}"
     monkeypatch.setattr(wire_module, "TUN", tmp_path / "tun")
     assert why_impossible() == f"{tmp_path}/tun cannot be opened ({os.strerror(errno.ENOENT)})"
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    reason = "the image has no linux.uml: no such package for this architecture"
+    assert why_impossible() == reason
+    with pytest.raises(WireError, match=f"^{reason}$"):
+        wire.start()
+    assert kernels.plumbed == []

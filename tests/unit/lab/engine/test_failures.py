@@ -100,19 +100,14 @@ def test_a_kernel_that_lists_netem_shapes_links_itself(listing: str, suffix: str
 
 
 def test_without_netem_a_tun_device_allows_a_user_mode_kernel(tmp_path: Path) -> None:
-    folder = tmp_path / RELEASE
+    folder, tun = tmp_path / RELEASE, tmp_path / "tun"
     folder.mkdir()
     (folder / "modules.dep").write_text("kernel/net/sched/act_sch_netem.ko:\n", encoding="utf-8")
-    (tmp_path / "tun").touch()
-    state, reason = netem_support(modules_root=tmp_path, tun=tmp_path / "tun")
-    assert state == "wire"
-    assert f"kernel {RELEASE} lists no sch_netem" in reason
-
-
-def test_without_netem_and_a_tun_device_links_cannot_be_shaped(tmp_path: Path) -> None:
-    state, reason = netem_support(modules_root=tmp_path / "none", tun=tmp_path / "tun")
-    assert state == "none"
-    assert str(tmp_path / "tun") in reason
+    unlisted = f"kernel {RELEASE} lists no sch_netem"
+    assert netem_support(modules_root=tmp_path, tun=tun) == ("none", f"{unlisted}, and there is no {tun}")
+    tun.touch()
+    wire = ("wire", f"{unlisted}; {tun} exists for a user-mode kernel")
+    assert netem_support(modules_root=tmp_path, tun=tun) == netem_support(modules_root=folder, tun=tun) == wire
 
 
 def test_the_facts_about_the_host_come_from_the_engine_and_not_from_this_machine() -> None:

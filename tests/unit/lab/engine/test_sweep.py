@@ -87,6 +87,20 @@ def test_images_and_build_steps_do_not_belong_to_a_session(api: FakeApi) -> None
     assert not {"build-step", CLIENT} & api.names()
 
 
+def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: FakeApi) -> None:
+    """The user's container has inherited the labels of an ended session, and those of its lease."""
+    api.add("image", "mine:1", DEAD.labels)
+    api.add("container", "mine", DEAD.labels)
+    api.started_from["mine"] = "mine:1"
+    api.add_lease(DEAD, "exited")
+    api.held["container"]["mine"] = api.held["container"]["dead-lease-0"]
+    api.states["mine"] = "exited"
+    remove_dead_sessions(api.client)
+    remove_session(api.client, "dead")
+    remove_everything(api.client)
+    assert api.names() == {"foreign", "bridge", "mine", "mine:1"}
+
+
 @pytest.mark.parametrize(
     ("refusal", "refused"),
     [

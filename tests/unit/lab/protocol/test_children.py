@@ -15,8 +15,15 @@ class Counted:
     values: tuple[int, ...]
 
 
-def test_a_child_runs_in_another_process_and_returns_its_result() -> None:
-    result = Child(lambda _: Counted(pid=os.getpid(), values=tuple(range(100_000)))).result()
+def test_a_child_in_another_process_receives_and_sends_messages_and_returns_its_result() -> None:
+    def work(pipe: Connection) -> Counted:
+        pipe.send(f"ready for {pipe.recv()}")
+        return Counted(pid=os.getpid(), values=tuple(range(100_000)))
+
+    child = Child(work)
+    child.pipe.send("more")
+    assert child.receive() == "ready for more"
+    result = child.result()
     assert result.pid != os.getpid()
     assert result.values == tuple(range(100_000))
 
@@ -39,14 +46,3 @@ def test_a_child_that_is_killed_is_an_error() -> None:
 
     with pytest.raises(ChildProcessError, match="ended with status -9"):
         Child(die).result()
-
-
-def test_a_child_receives_and_sends_messages() -> None:
-    def work(pipe: Connection) -> str:
-        pipe.send(f"ready for {pipe.recv()}")
-        return "done"
-
-    child = Child(work)
-    child.pipe.send("more")
-    assert child.receive() == "ready for more"
-    assert child.result() == "done"
