@@ -111,7 +111,9 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
         raise BadInputError(
             f"not an nginx configuration: {what}", where=where, remedy="give the output of nginx -T, which is complete"
         )
-    is_misspelt = any(problem.message.startswith("unknown directive") for problem in configuration.problems)
+    # Programs contain braces in such words, too.
+    unknown = (one.message for one in configuration.problems if one.message.startswith("unknown directive"))
+    is_misspelt = any("}" not in message for message in unknown)
     if not has_known(configuration) and not is_misspelt:
         raise BadInputError(
             "not an nginx configuration: none of its directives is nginx's or a known module's",

@@ -29,7 +29,8 @@ def upstream_problems(http: Block) -> Iterator[Problem]:
         if name in seen:
             yield problem_at(block, f'duplicate upstream "{block.args[0]}"')
         seen.add(name)
-        if _is_own(block) and not block.local("server"):
+        # In nginx Plus, its API may add the servers of a block with a zone.
+        if _is_own(block) and not block.local("server") and not block.local("zone"):
             yield problem_at(block, "no servers are inside upstream")
 
 

@@ -61,6 +61,7 @@ MAY_LOAD = {
         "access_log /tmp/a combined ratio=0.01; }\n"
     ),
     "sticky-of-another-module": "events { }\nhttp { upstream a { sticky; server 127.0.0.1:1; } }\n",
+    "servers-from-the-api-of-nginx-plus": "events { }\nhttp { upstream a { zone a 64k; } }\n",
     "sockets-of-freebsd": "events { }\nhttp { server { listen 80 setfib=1; } }\n",
     "certificate-in-a-template": "events { }\nhttp { server { listen ${PORT} ssl; } }\n",
 }

@@ -373,8 +373,12 @@ def test_responses_and_lua_code_are_not_taken_for_templates(tmp_path: Path) -> N
     assert len(of_bytes(tmp_path, text.encode()).facts.proxied) == 1
 
 
-@pytest.mark.parametrize("raw", [b"", b"\n# nothing\n"], ids=["empty", "comments"])
-def test_an_empty_file_is_not_a_configuration(tmp_path: Path, raw: bytes) -> None:
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"\n# nothing\n", b"for one in ${all}/* ; do\n  a --with=\\${one}/b\ndone\n"],
+    ids=["empty", "comments", "shell"],
+)
+def test_a_file_without_directives_is_not_a_configuration(tmp_path: Path, raw: bytes) -> None:
     with pytest.raises(BadInputError, match="not an nginx configuration"):
         of_bytes(tmp_path, raw)
 
