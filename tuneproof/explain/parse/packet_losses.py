@@ -21,7 +21,9 @@ _LOST: Final = {
     "RX overrun": "packets to {} were lost because its buffers were full (RX overrun)",
     "TX errors": "packets that {} should have sent were lost (TX errors)",
 }
-_HOP: Final = re.compile(r" *\d{1,3}\.(?:\|--)? +(\S.{0,254}?) +(\d{1,3}(?:\.\d{1,4})?)%? +(\d{1,9})\b")
+_HOP: Final = re.compile(
+    r" {0,9}\d{1,3}\.(?:\|--)? {1,9}(\S.{0,254}?) {1,99}(\d{1,3}(?:\.\d{1,4})?)%? {1,9}(\d{1,9})\b"
+)
 _UNKNOWN_HOP: Final = "???"
 
 
