@@ -10,12 +10,9 @@ from tests.support import canned_access_logs as of_logs
 from tests.support import canned_error_logs as of_errors
 from tests.support import canned_formats as of_guess
 from tests.support import canned_loops as of_loops
-from tests.support import canned_pidstat as of_pidstat
-from tests.support import canned_proc as of_proc
-from tests.support import canned_reports as of_loads
-from tests.support import canned_ss as of_ss
-from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
+from tests.support import outputs
 from tests.support.configurations import CASES
+from tests.support.outputs import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
@@ -77,18 +74,18 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "netstat-s": (NETSTAT_S, NETSTAT_S * 2),
     "softnet": (SOFTNET, OLD_SOFTNET, f"09:00\n{SOFTNET}09:01\n{SOFTNET}"),
     "counter-delta": (_READINGS, _WRAPPING, NSTAT + _READINGS, NETSTAT_S + SNMP, SOFTNET * 2, *_NSTATS),
-    "status": (of_proc.STATUS, of_proc.STATUS + of_proc.KERNEL_THREAD),
-    "schedstat": (of_proc.SCHEDSTAT, f"{of_proc.SCHEDSTAT}date\n48261109 7899127 99\n"),
-    "pidstat": (of_pidstat.CPU, of_pidstat.ONE_LINE, of_pidstat.THREADS),
+    "status": (outputs.STATUS, outputs.STATUS + outputs.KERNEL_THREAD),
+    "schedstat": (outputs.SCHEDSTAT, f"{outputs.SCHEDSTAT}date\n48261109 7899127 99\n"),
+    "pidstat": (outputs.PIDSTAT, outputs.PIDSTAT_ONE_LINE, outputs.PIDSTAT_THREADS),
     "event-loops": (of_loops.TEXT,),
-    "ss": (of_ss.FULL_QUEUE, of_ss.SLOW_READERS, of_ss.FULL_QUEUE + of_ss.SLOW_READERS),
+    "ss": (outputs.FULL_QUEUE, outputs.SLOW_READERS, outputs.FULL_QUEUE + outputs.SLOW_READERS),
     "ab": (
-        of_loads.REPORT,
-        of_loads.BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n",
+        outputs.AB,
+        outputs.AB_BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n",
     ),
-    "wrk": (of_loads.WRK,),
-    "wrk2": (of_loads.WRK2, of_loads.WRK2 + of_loads.UNCORRECTED),
-    "h2load": (of_loads.OLD, of_loads.NEW),
+    "wrk": (outputs.WRK,),
+    "wrk2": (outputs.WRK2, outputs.WRK2 + outputs.WRK2_UNCORRECTED),
+    "h2load": (outputs.H2LOAD_OLD, outputs.H2LOAD),
 }
 _BYTES: Final[Mapping[str, Sequence[bytes]]] = {
     "pcap": PCAPS,

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from tests.support.canned_counters import SOFTNET
 from tests.support.exchanged import answered, seen
 from tests.support.fake_stage import FakeClock, following
 from tests.support.joined import Answering, Joined
 from tests.support.observed import STATUS, texts
+from tests.support.outputs import SOFTNET
 from tuneproof.errors import LabError
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.stage import Programs, Stage

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.canned_reports import BANNER, OLD, WRK
+from tests.support.outputs import AB_BANNER, H2LOAD_OLD, WRK
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.problems import MalformedEvidenceError
@@ -113,7 +113,7 @@ ROWS: Final[Mapping[str, tuple[Callable[[str], object], Rows]]] = {
         ab.parse,
         (
             *(("", 1, 1), ("Requests/sec: 10\n", 1, 1), ("hello\n", 1, 1)),
-            (BANNER + "Complete requests:      1o000\n", 6, 25),
+            (AB_BANNER + "Complete requests:      1o000\n", 6, 25),
         ),
     ),
     "wrk": (
@@ -124,7 +124,7 @@ ROWS: Final[Mapping[str, tuple[Callable[[str], object], Rows]]] = {
         ),
     ),
     "wrk2": (wrk.parse_wrk2, (("", 1, 1), ("hello\n", 1, 1), ("Complete requests:  10\n", 1, 1))),
-    "h2load": (h2load.parse, (("Requests/sec: 10\n", 1, 1), (OLD.replace("771.26ms", "never"), 7, 13))),
+    "h2load": (h2load.parse, (("Requests/sec: 10\n", 1, 1), (H2LOAD_OLD.replace("771.26ms", "never"), 7, 13))),
 }
 
 

@@ -1,6 +1,6 @@
 """Important counters become figures, the most important first."""
 
-from tests.support.canned_counters import OLD_SOFTNET
+from tests.support.outputs import OLD_SOFTNET
 from tuneproof.explain.parse.counters import figures as module
 from tuneproof.explain.parse.counters import softnet
 from tuneproof.explain.parse.counters.figures import figures, retransmitted_percent

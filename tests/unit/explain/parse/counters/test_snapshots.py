@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
+from tests.support.outputs import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.nstat import kernel_name
 from tuneproof.explain.parse.counters.sentences import SENTENCES

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_reports import BANNER, NEW, OLD, REPORT, UNCORRECTED, WRK, WRK2
+from tests.support.outputs import AB, AB_BANNER, H2LOAD, H2LOAD_OLD, WRK, WRK2, WRK2_UNCORRECTED
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.load_tools.run import LoadRun, figures
 from tuneproof.explain.parse.problems import MalformedEvidenceError
@@ -26,40 +26,40 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
     # An error page usually has another length, too, so the larger of the two counts is used.
     "ab": (
         ab.parse,
-        REPORT,
+        AB,
         {"tool": "ab", "requests": 10_000, "duration_s": 2.5, "requests_per_s": 4000, "interrupted": False}
         | {"p50": 20, "p99": 81, "max": 1043, "mean": 24, "connect_max": 1021, "non_2xx": 90, "good_per_s": 9900 / 2.5}
         | {"errors": {"receive": 10, "length": 30}, "failed_share": 0.01, "failed requests": 1},
     ),
     "ab's kinds of failures": (
         ab.parse,
-        REPORT.replace("0, Receive: 10, Length: 30, Exceptions: 0", "1, Receive: 8, Length: 13, Exceptions: 5"),
+        AB.replace("0, Receive: 10, Length: 30, Exceptions: 0", "1, Receive: 8, Length: 13, Exceptions: 5"),
         {"errors": {"connect": 1, "receive": 8, "length": 13, "exception": 5}},
     ),
     "ab without failures has one rate": (
         ab.parse,
-        "\n".join(line for line in REPORT.splitlines() if not line.startswith(("   (Connect", "Non-2xx", "Failed"))),
+        "\n".join(line for line in AB.splitlines() if not line.startswith(("   (Connect", "Non-2xx", "Failed"))),
         {"failed_share": 0, "good_per_s": 4000, "good responses per second": None},
     ),
     "ab with error pages only has no rate": (
         ab.parse,
-        REPORT.replace("Non-2xx responses:      90", "Non-2xx responses:      10000"),
+        AB.replace("Non-2xx responses:      90", "Non-2xx responses:      10000"),
         {"requests_per_s": None, "good_per_s": None, "failed_share": 1},
     ),
     "ab gave up half way": (
         ab.parse,
-        f"{BANNER}apr_socket_recv: Connection reset by peer (104)\nTotal of 123 requests completed\n",
+        f"{AB_BANNER}apr_socket_recv: Connection reset by peer (104)\nTotal of 123 requests completed\n",
         {"requests": 123, "requests_per_s": None, "interrupted": True, "errors": {"read": 1}}
         | {"notes": ("apr_socket_recv: Connection reset by peer (104)",)},
     ),
     "ab gave up waiting": (
         ab.parse,
-        f"{BANNER}apr_pollset_poll: The timeout specified has expired (70007)\n",
+        f"{AB_BANNER}apr_pollset_poll: The timeout specified has expired (70007)\n",
         {"errors": {"timeout": 1}, "requests": None, "failed_share": None},
     ),
     "ab was refused": (
         ab.parse,
-        f"{BANNER}apr_socket_connect(): Connection refused (111)\n",
+        f"{AB_BANNER}apr_socket_connect(): Connection refused (111)\n",
         {"errors": {"connect": 1}, "requests": None, "failed_share": None},
     ),
     "ab without deviations": (
@@ -98,26 +98,26 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
     ),
     "wrk2's uncorrected latencies": (
         wrk.parse_wrk2,
-        WRK2.replace("  60018 requests", f"{UNCORRECTED}  60018 requests"),
+        WRK2.replace("  60018 requests", f"{WRK2_UNCORRECTED}  60018 requests"),
         {"p50": 6.67, "uncorrected_p50": 1.11, "max": 12.496, "uncorrected_max": 3.328},
     ),
     # 40 of the 60 failed requests got 4xx and 5xx; 5 of the other 20 timed out.
     "h2load": (
         h2load.parse,
-        OLD,
+        H2LOAD_OLD,
         {"duration_s": 0.77126, "requests_per_s": 12_965.79, "min": 0.121, "max": 12.05, "mean": 1.25}
         | {"connect_max": 3.02, "first_byte_mean": 4.02, "requests": 9980, "non_2xx": 40, "failed_share": 60 / 10_000}
         | {"errors": {"errored": 15, "timeout": 5, "status_4xx": 10, "status_5xx": 30}, "good_per_s": 9940 / 0.77126},
     ),
     "h2load's percentiles": (
         h2load.parse,
-        NEW,
+        H2LOAD,
         {"p50": 1.10, "p95": 3.50, "p99": 9.25, "mean": 1.25, "deviation": 0.892, "first_byte_p99": 6.01}
         | {"failed_share": 0, "good_per_s": 2000},
     ),
     "h2load without success has no throughput": (
         h2load.parse,
-        "".join(NEW.splitlines(keepends=True)[:2]).replace(
+        "".join(H2LOAD.splitlines(keepends=True)[:2]).replace(
             "10000 succeeded, 0 failed, 0", "0 succeeded, 10 failed, 10"
         ),
         {"requests_per_s": None, "failed_share": 1, "errors": {"errored": 10}},
@@ -134,7 +134,7 @@ def test_a_report_is_read(parse: Parse, text: str, expected: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    ("parse", "report"), [(ab.parse, REPORT), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, OLD)]
+    ("parse", "report"), [(ab.parse, AB), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, H2LOAD_OLD)]
 )
 def test_a_truncated_report_gives_a_result(parse: Parse, report: str) -> None:
     """Only a text without any of the tool's output is an error."""

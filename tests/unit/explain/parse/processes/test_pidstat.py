@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.support.canned_pidstat import CPU, ONE_LINE, THREADS
+from tests.support.outputs import PIDSTAT, PIDSTAT_ONE_LINE, PIDSTAT_THREADS
 from tuneproof.explain.parse.processes import pidstat
 from tuneproof.explain.parse.processes.pidstat import figures, report
 
 
 def test_samples_have_their_columns_and_averages_are_marked() -> None:
     """A time with AM or PM is two words; the average has no CPU number."""
-    found = report(CPU)
+    found = report(PIDSTAT)
     first, other, second, average = found.samples
     assert (first.pid, first.command) == (2093, "nginx")
     assert first.columns == {"%usr": 20, "%system": 11, "%guest": 0, "%wait": 4.95, "%CPU": 31, "CPU": 1}
@@ -24,7 +24,7 @@ def test_samples_have_their_columns_and_averages_are_marked() -> None:
 @pytest.mark.parametrize("clock", ["1650053639", "03:23:49 PM"])
 def test_one_line_headers_name_all_columns(clock: str) -> None:
     """With -h, there is one header; the command keeps its blanks, and unreadable I/O counts are missing."""
-    (sample,) = report(ONE_LINE.replace("1650053639", clock)).samples
+    (sample,) = report(PIDSTAT_ONE_LINE.replace("1650053639", clock)).samples
     assert (sample.pid, sample.command) == (69554, "nginx: worker process is shutting down")
     assert (sample.columns["RSS"], sample.columns["nvcswch/s"], sample.columns["iodelay"]) == (522_684, 3, 9)
     assert "kB_rd/s" not in sample.columns
@@ -33,7 +33,7 @@ def test_one_line_headers_name_all_columns(clock: str) -> None:
 
 def test_a_thread_belongs_to_the_process_before_it() -> None:
     """A thread's line has no process id; a command of two words stays whole."""
-    process, thread = report(THREADS).samples
+    process, thread = report(PIDSTAT_THREADS).samples
     assert (process.pid, process.thread_id) == (1207, None)
     assert (thread.pid, thread.thread_id, thread.command) == (1207, 17329, "Reference Handl")
 
@@ -85,7 +85,7 @@ def test_an_average_without_its_own_header_is_recognised(average: str) -> None:
 
 
 def test_lines_other_than_samples_are_counted() -> None:
-    found = report(f"log begins\n{CPU}^C\n09:22:22 PM    33      2093   40.00   11.")
+    found = report(f"log begins\n{PIDSTAT}^C\n09:22:22 PM    33      2093   40.00   11.")
     assert found.unmatched_lines == 3
     assert found.unmatched_samples == ("log begins", "^C", "09:22:22 PM    33      2093   40.00   11.")
     assert len(found.samples) == 4
@@ -101,7 +101,7 @@ def test_samples_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_figures_show_the_busiest_process_first_and_leave_averages_out() -> None:
-    shown = [(figure.name, figure.value) for figure in figures(report(CPU))]
+    shown = [(figure.name, figure.value) for figure in figures(report(PIDSTAT))]
     assert shown[1:5] == [
         ("samples", 3),
         ("processes", 2),

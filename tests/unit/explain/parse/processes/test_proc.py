@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.canned_proc import KERNEL_THREAD, SCHEDSTAT, STATUS
+from tests.support.outputs import KERNEL_THREAD, SCHEDSTAT, STATUS
 from tuneproof.explain.parse.processes import schedstat, status
 
 IO = "rchar: 3980\nwchar: 12\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_ss import FULL_QUEUE, SLOW_READERS
+from tests.support.outputs import FULL_QUEUE, SLOW_READERS
 from tuneproof.explain.parse.sockets.ss_text import parse, readings
 from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine, figures
 
