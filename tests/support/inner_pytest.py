@@ -51,6 +51,18 @@ def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
     return Advice(**{"scenario": lambda _run: scenario, **changes})
 
 
+# An ordinary claim, one that needs two CPUs, and one that needs a later nginx.
+DECLARED: Final = Scenario(
+    name="stall",
+    arms=(arm("loaded"), arm("unused")),
+    claims=(
+        claim("loaded_stalls", "loaded"),
+        replace(claim("many_cpus_stall", "unused"), subject_cpus=2),
+        replace(claim("new_stall", "unused"), since="1.23.0"),
+    ),
+)
+
+
 def prepare_catalogue(
     pytester: pytest.Pytester, *every: Advice, then: str = "", pages: bool = False, conftest: str = ""
 ) -> None:
