@@ -124,8 +124,3 @@ def test_ipv6_peers_have_a_stand_in_next_to_nginx(tmp_path: Path) -> None:
 def test_an_address_of_nginx_itself_needs_no_stand_in(listen: str, own: str, tmp_path: Path) -> None:
     text = f"server {{ listen 80; location / {{ proxy_pass http://{own}:8080; }} }}\nserver {{ listen {listen}; }}"
     assert peers(tmp_path, text).passed_to == ()
-
-
-def test_an_ipv6_address_on_which_nginx_does_not_listen_gets_a_stand_in(tmp_path: Path) -> None:
-    text = "server { listen 8080; location / { proxy_pass http://[::1]:8080; } }"
-    assert peers(tmp_path, text).local_addresses == ("::1",)
