@@ -62,15 +62,6 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
         server.wait_for_open(0)
 
 
-def test_unanswered_connections_end_at_the_time_limit() -> None:
-    holder = Holder(timeout_s=0.2)
-    with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
-        began_s = time.monotonic()
-        answer = held(holder, server.port, "/small.bin", 3)
-        assert 0.2 <= time.monotonic() - began_s < 10
-    assert (answer.held, answer.failed) == (0, {"ETIMEDOUT": 3})
-
-
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"x" * 20_000])
 def test_a_response_that_is_not_http_is_a_failure(answer: bytes) -> None:
     """Such a response comes from a wrong port, or has endless headers."""

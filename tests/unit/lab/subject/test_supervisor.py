@@ -64,7 +64,7 @@ class Program:
         script = folder / "supervise.sh"
         script.write_text(text, encoding="utf-8")
         environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}", "STATE": str(self.state)}
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             ["sh", str(script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -72,26 +72,23 @@ class Program:
             text=True,
             env=environment,
         )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process, self._stdin, self._stdout = process, process.stdin, process.stdout
 
     def ask(self, call: Call) -> Answered[Any]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
         self._asked += 1
-        stdin.write(call.line(self._asked) + "\n")
-        stdin.flush()
-        plain = json.loads(stdout.readline())
+        self._stdin.write(call.line(self._asked) + "\n")
+        self._stdin.flush()
+        plain = json.loads(self._stdout.readline())
         assert plain["number"] == self._asked
         answered = call.parse_answer(plain)
         assert not isinstance(answered, str), answered
         return answered
 
     def end(self) -> None:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.close()
-        stdout.close()
+        self._stdin.close()
+        self._stdout.close()
         self._process.wait()
 
 
