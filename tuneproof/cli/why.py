@@ -23,6 +23,7 @@ _MOST: Final = 5
 _STATUS: Final = re.compile(
     r"(?:http(?:/[\d.]+)? |nginx |error |status |code )*([45]\d\d)(?: [a-z -]+)?", re.IGNORECASE
 )
+_ANY_STATUS: Final = re.compile(r"(?<![\w.])[45]\d\d(?![\w.])")
 _ERRNO: Final = re.compile(r"\[?(?:(?:errno|error)[ :=]*)+(\d{1,3})\]?", re.IGNORECASE)
 # What people see instead of a status or a number: nginx's error pages, the HTTP standard's names, OpenSSL's reasons.
 _MEANT: Final[Mapping[str, str]] = MappingProxyType(
@@ -58,8 +59,8 @@ _LABEL_COLUMNS: Final = 9
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
 
 DESCRIPTION = """\
-Look up a directive, a scenario, a claim or an error message: what to do about it, the verdict on each measured version
-of nginx, and the page with details.
+Look up a directive, a scenario, a claim, an error message, an errno or an HTTP status: what to do about it, the verdict
+on each measured version of nginx, and the page with details.
 """
 EPILOG = """\
 examples:
@@ -67,6 +68,7 @@ examples:
   ./lab why keepalive_timeout
   ./lab why small_rmem_restores_loop
   ./lab why no live upstreams
+  ./lab why 504
 """
 
 
@@ -77,7 +79,10 @@ def main(arguments: Sequence[str]) -> int:
     """
     parser = output.parser("why", DESCRIPTION, EPILOG)
     parser.add_argument(
-        "word", nargs="+", metavar="WORD", help="a directive, a scenario, a claim, or words of an error message"
+        "word",
+        nargs="+",
+        metavar="WORD",
+        help="a directive, a scenario, a claim, a status, or words of an error message",
     )
     text = " ".join(" ".join(parser.parse_args(arguments).word).split())
     if not text:
@@ -97,8 +102,10 @@ def main(arguments: Sequence[str]) -> int:
         show(_all_shown(rows))
     elif meant := () if is_named else _without_typos(text):
         show(f"No message has these words. Did you mean:\n\n{_all_shown(meant)}")
+    elif of_status := _of_status_within(text):
+        show(of_status)
     else:
-        show("\n".join(map(_wrapped, why(text).splitlines())))
+        show("\n".join(map(_wrapped, why(_name_at_start(text)).splitlines())))
     return 0
 
 
@@ -151,6 +158,21 @@ def _is_short_line(text: str) -> bool:
     first, *_ = text.split()
     most = 1 if any(row.is_block for row in rows_of(first)) else 2
     return is_directive(first) and len(re.findall(r"\w+", text)) <= most
+
+
+def _of_status_within(text: str) -> str:
+    """Return the messages of a status in a sentence, such as "504 after 60 seconds"; empty for a line of nginx.conf."""
+    found = _ANY_STATUS.search(text)
+    return _of_status(found[0]) if found and not is_directive(text.split(maxsplit=1)[0]) else ""
+
+
+def _name_at_start(text: str) -> str:
+    """Return the longest name at the start of a text, with blanks for underscores; a parameter without its value."""
+    words = text.lower().split()
+    if len(words) == 1:
+        return text.partition("=")[0]
+    names = ("_".join(words[:number]) for number in range(len(words), 1, -1))
+    return next(filter(is_known, names), text)
 
 
 def _without_typos(text: str) -> tuple[Message, ...]:

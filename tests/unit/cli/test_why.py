@@ -20,6 +20,11 @@ from tests.support.command_line import Lab
         (("nginx 502",), "Messages in error.log with a 502 ("),
         (("Internal", "Server", "Error"), "Messages in error.log with a 500 ("),
         (("Gateway Time-out",), "Messages in error.log with a 504 ("),
+        (("504", "after", "60", "seconds"), "Messages in error.log with a 504 ("),
+        (("error_page", "502", "/e.html"), "error_page\n  ngx_http_core_module"),
+        # Not the directive proxy of mail.
+        (("proxy", "buffering", "off"), "proxy_buffering\n  ngx_http_proxy_module"),
+        (("backlog=4096",), "Claims that mention backlog:"),
         # Not "host not found".
         (("not", "found"), "Messages in error.log with a 404 ("),
         (("certificate has expired",), "Message: An upstream's certificate has expired"),
