@@ -213,8 +213,11 @@ _FORMS: Final = (
     ),
     _Form(
         names="error_log",
-        # freenginx also has rate=.
-        words=r"debug(?:_(?:core|alloc|mutex|event|http|mail|stream))?|info|notice|warn|error|crit|alert|emerg|rate=.*",
+        # freenginx also has rate=, and nginx Plus json.
+        words=(
+            "debug(?:_(?:core|alloc|mutex|event|http|mail|stream))?|info|notice|warn|error|crit|alert|emerg"
+            "|rate=.*|json"
+        ),
         message='invalid log level "{}"',
         place=_LATER,
         protocols=_ALL,
@@ -445,7 +448,7 @@ def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
         yield from (form.message.format(one, name=said.name, value=one.partition("=")[2]) for one in wrong)
     if said.name == "error_log":
-        yield from _levels([arg for arg in said.args[1:] if not arg.startswith("rate=")])
+        yield from _levels([arg for arg in said.args[1:] if not arg.startswith("rate=") and arg != "json"])
     if said.name in _ALONE and len(said.args) == 1 and said.args[0] not in _ALONE[said.name]:
         yield _PARAMETER.format(said.args[0])
     has_max = any(arg == "off" or arg.startswith("max=") for arg in said.args)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.conf.directives import known, rows_of
-from tuneproof.conf.statements import TABLES, Statement
+from tuneproof.conf.statements import GUESSED, TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_modules import Module, is_packaged, module_in, module_of, needed_by
 
@@ -77,7 +77,7 @@ def _directives(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
     yield from ((said, block) for said in block.own)
     for inner in block.blocks:
         yield inner, block
-        if rows_of(inner.name) and inner.name not in TABLES:
+        if inner.name == GUESSED or (rows_of(inner.name) and inner.name not in TABLES):
             yield from _directives(inner)
 
 

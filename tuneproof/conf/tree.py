@@ -30,6 +30,7 @@ _TABLES: Final = frozenset(
 _ONLY_IN_MAIN: Final = frozenset({"events", "http", "stream", "mail", "worker_processes", "pid", "load_module", "user"})
 _ONLY_IN_HTTP: Final = frozenset({"server", "upstream", "map", "geo", "split_clients", "log_format", "limit_req_zone"})
 _ONLY_IN_SERVER: Final = frozenset({"location", "listen", "server_name"})
+_GUESSED_CONTEXTS: Final = frozenset({"main", "http", "server", "location", "if in server", "if in location"})
 _IN_LOCATION: Final = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_|add_header$|try_files$|root$|alias$")
 
 
@@ -372,13 +373,14 @@ def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:
         return STREAM if servers and all(map(_is_of_stream, servers)) else HTTP
     if names & _ONLY_IN_SERVER:
         return SERVER
+    allowed = [{context for row in rows_of(name) for context in row.contexts} for name in names if rows_of(name)]
+    common = set[str]().union(*allowed).intersection(*allowed)
+    if common and common.isdisjoint(_GUESSED_CONTEXTS):
+        # A part of an upstream block, of stream{} or of mail{}.
+        return (GUESSED,)
     if any(map(_IN_LOCATION.match, names)):
         return LOCATION
-    allowed = [
-        {context for row in rows_of(name) for context in row.contexts} for name in sorted(names) if rows_of(name)
-    ]
-    fitting = (path for path in (HTTP, SERVER, LOCATION) if allowed and all(path[-1] in one for one in allowed))
-    return next(fitting, ())
+    return next((path for path in (HTTP, SERVER, LOCATION) if path[-1] in common), ())
 
 
 def _is_of_stream(server: Statement) -> bool:

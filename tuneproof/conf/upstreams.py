@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.statements import GUESSED, Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import is_address, whole_number
 from tuneproof.conf.variables import pattern_of, possible_values
@@ -168,7 +168,7 @@ def is_without_port(address: str) -> bool:
 def targets_of(main: Block) -> Iterator[Target]:
     """Yield every place that proxies HTTP requests, in the order of the files."""
     for block in main.blocks:
-        if block.name != "stream":
+        if block.name not in {"stream", GUESSED}:
             yield from _targets(block)
 
 

@@ -62,6 +62,10 @@ MAY_LOAD = {
     ),
     "sticky-of-another-module": "events { }\nhttp { upstream a { sticky; server 127.0.0.1:1; } }\n",
     "servers-from-the-api-of-nginx-plus": "events { }\nhttp { upstream a { zone a 64k; } }\n",
+    "part-of-an-upstream-block": "hash $remote_addr consistent;\n",
+    "part-of-a-mail-server": "starttls on;\nssl_certificate a;\nssl_certificate_key b;\n",
+    "part-of-a-stream-server": "proxy_pass backend:5432;\nproxy_timeout 1h;\n",
+    "log-of-nginx-plus": "events { }\nhttp { error_log /tmp/a error json; }\n",
     "sockets-of-freebsd": "events { }\nhttp { server { listen 80 setfib=1; } }\n",
     "certificate-in-a-template": "events { }\nhttp { server { listen ${PORT} ssl; } }\n",
 }
@@ -192,6 +196,11 @@ def test_a_version_refuses_what_only_other_versions_allow(
 def test_a_version_refuses_exactly_the_blocks_that_nginx_refuses(versions: str, message: str, block: str) -> None:
     for version in versions.split():
         assert problems(f"events {{ }} {block}", version) == ([message] if message else [])
+
+
+def test_a_part_of_a_stream_server_proxies_no_http() -> None:
+    source = Dump({"a.conf": "proxy_pass backend:5432;\nproxy_timeout 1h;\n"}, is_complete=False)
+    assert audit_source(source).facts.proxied == ()
 
 
 def test_a_mail_server_needs_auth_http() -> None:
