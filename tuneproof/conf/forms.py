@@ -156,7 +156,8 @@ _FORMS: Final = (
     *(
         _Form(names=CACHE_PATHS, words=f"{name}={form}", message=f'invalid {shown} "{{}}"', of=f"{name}=")
         for name, form, shown in (
-            ("keys_zone", f"[^:]+:{_SIZE}", "keys zone size"),
+            # Only Angie has file=.
+            ("keys_zone", f"[^:]+:{_SIZE}(?::file=.*)?", "keys zone size"),
             ("levels", "[12](?::[12]){0,2}", '"levels"'),
             ("max_size", r"\d+[kKmMgG]?", "max_size value"),
             ("min_free", r"\d+[kKmMgG]?", "min_free value"),
@@ -213,10 +214,10 @@ _FORMS: Final = (
     ),
     _Form(
         names="error_log",
-        # freenginx also has rate=, and nginx Plus json.
+        # freenginx also has rate=, Angie filter= and format=, and nginx Plus json.
         words=(
             "debug(?:_(?:core|alloc|mutex|event|http|mail|stream))?|info|notice|warn|error|crit|alert|emerg"
-            "|rate=.*|json"
+            "|(?:rate|filter|format)=.*|json"
         ),
         message='invalid log level "{}"',
         place=_LATER,
@@ -277,7 +278,9 @@ _FORMS: Final = (
     _Form(names="server_name", words="(?!~$).*", message='empty regex in server name "{}"'),
     _Form(names="resolver", words=f"valid={_TIME}", message="invalid parameter: {}", of="valid=", protocols=_ALL),
     _Form(names="resolver", words="ipv6=(?:on|off)", message="invalid parameter: {}", of="ipv6=", protocols=_ALL),
-    _Form(names="resolver", words=r"unix:.*|\[.*|[^/?]*", message='invalid host in resolver "{}"', protocols=_ALL),
+    _Form(
+        names="resolver", words=r"unix:.*|\[.*|[^/?]*|conf=.*", message='invalid host in resolver "{}"', protocols=_ALL
+    ),
     # An IPv6 address needs brackets.
     _Form(
         names="resolver",
@@ -448,7 +451,7 @@ def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
         yield from (form.message.format(one, name=said.name, value=one.partition("=")[2]) for one in wrong)
     if said.name == "error_log":
-        yield from _levels([arg for arg in said.args[1:] if not arg.startswith("rate=") and arg != "json"])
+        yield from _levels([arg for arg in said.args[1:] if "=" not in arg and arg != "json"])
     if said.name in _ALONE and len(said.args) == 1 and said.args[0] not in _ALONE[said.name]:
         yield _PARAMETER.format(said.args[0])
     has_max = any(arg == "off" or arg.startswith("max=") for arg in said.args)

@@ -237,7 +237,8 @@ class _Parser:
         if self._own is not None:
             pairs = [fill(first.text, word, self._values, self._own) for word in args]
             args, filled = [word for word, _ in pairs], tuple(one for _, found in pairs for one in found)
-        self._check_braces(first.text, last, line, is_in_table=is_in_table)
+        if term == "}" or (term == "{" and is_in_table):
+            self._problem(last.start, f'unexpected "{term}"')
         is_known = all(one.is_given for one in filled)
         problem = self._check(first.text, args, term, line, context, is_known=is_known) if term != "}" else ""
         block: list[Statement] = []
@@ -262,13 +263,6 @@ class _Parser:
             )
         return last.start if term == "}" else None
 
-    def _check_braces(self, name: str, last: _Token, line: int, *, is_in_table: bool) -> None:
-        """Report braces in wrong places; those of a regular expression without quotes end the directive before them."""
-        if not last.is_word and (last.text == "}" or (last.text == "{" and is_in_table)):
-            self._problem(last.start, f'unexpected "{last.text}"')
-        elif "}" in name and not is_in_table:
-            self.problems.append(Problem(file=self._name, line=line, message=f'unknown directive "{name}"'))
-
     def _check(
         self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...], *, is_known: bool
     ) -> str:
@@ -278,6 +272,10 @@ class _Parser:
         """
         # Other modules' blocks, such as rtmp{}, have directives with the same names.
         if TABLES & set(context) or not all(rows_of(block) for block in context if block != GUESSED):
+            return ""
+        if "}" in name:
+            # The braces of a regular expression without quotes end the directive before them.
+            self.problems.append(Problem(file=self._name, line=line, message=f'unknown directive "{name}"'))
             return ""
         messages = [
             argument_problem(name, args, has_block=term == "{", context=one, version=None)

@@ -66,6 +66,10 @@ MAY_LOAD = {
     "part-of-a-mail-server": "starttls on;\nssl_certificate a;\nssl_certificate_key b;\n",
     "part-of-a-stream-server": "proxy_pass backend:5432;\nproxy_timeout 1h;\n",
     "log-of-nginx-plus": "events { }\nhttp { error_log /tmp/a error json; }\n",
+    "parameters-of-angie": (
+        "events { }\nhttp { error_log /tmp/a info filter=tag:b format=json; resolver conf=/etc/resolv.conf; "
+        "proxy_cache_path /tmp/b keys_zone=a:1m:file=/tmp/c; prometheus_template a { 'b{c=\"d\"}' $e; } }\n"
+    ),
     "sockets-of-freebsd": "events { }\nhttp { server { listen 80 setfib=1; } }\n",
     "certificate-in-a-template": "events { }\nhttp { server { listen ${PORT} ssl; } }\n",
 }
