@@ -68,17 +68,20 @@ class Filled:
     is_given: bool  # whether the user or the template's default gives the value; if not, it is a stand-in
 
 
-def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
+def values_of(given: Iterable[str], *, option: str, file: str = "") -> dict[str, str]:
     """Return the values in lines such as NAME=VALUE, by name; comments and empty lines are left out.
 
+    ``file``: the name of the file with the lines; empty for values from the command line.
     Raises BadInputError: A line has a different form.
     """
     found = {}
-    for line in given:
+    for number, line in enumerate(given, start=1):
         name, equals, value = line.strip().removeprefix("export ").partition("=")
         if not equals and name and not name.startswith("#"):
-            wanted = f"{option} {name}=VALUE" if option == "--set" else f"write {name}=VALUE in the file"
-            raise BadInputError(f"{option} {line}: not NAME=VALUE", remedy=wanted)
+            wanted = f"write {name}=VALUE in the file" if file else f"{option} {name}=VALUE"
+            raise BadInputError(
+                f"{option} {line}: not NAME=VALUE", where=f"{file}:{number}" if file else "", remedy=wanted
+            )
         if equals and not name.startswith("#"):
             found[name.strip()] = value.strip().strip("'\"")
     return found

@@ -313,7 +313,7 @@ def test_a_template_takes_values_from_the_command_line_and_from_a_file(lab: Lab,
     wrong = lab("audit", "t.conf", "--set", "PORT")
     assert (wrong.status, "--set PORT=VALUE" in wrong.err) == (2, True)
     (folder / "env").write_text("NAME=a\nPORT\n", encoding="utf-8")
-    assert "  fix: write PORT=VALUE in the file\n" in lab("audit", "t.conf", "--env", "env").err
+    assert "  where: env:2\n  fix: write PORT=VALUE in the file\n" in lab("audit", "t.conf", "--env", "env").err
     gone = lab("audit", "t.conf", "--env", "gone")
     assert (gone.status, gone.err.splitlines()) == (
         2,
