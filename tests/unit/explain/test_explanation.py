@@ -314,6 +314,7 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
     [
         (b"", "the file is empty"),
         (b"hello\nworld\n", "first line 'hello'; --help lists the kinds of files"),
+        (b"no live upstreams\n", "first line 'no live upstreams'; ./lab why looks up a part of a message"),
         (b"\xfd7zXZ\x00x", "only a part could be unpacked: "),
         (b"\0\1\2" * 9, "binary data, or UTF-16 without a byte order mark"),
         (b"x" * 200, f"first line '{'x' * 80} ...'"),
