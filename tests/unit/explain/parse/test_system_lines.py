@@ -7,37 +7,21 @@ from tuneproof.explain.parse.system_lines import message_of
 from tuneproof.messages.patterns import PLACE
 from tuneproof.messages.rows import Message, messages
 
-SYSTEM_MESSAGES = {
-    "segfault": "nginx[4242]: segfault at 0 ip 000055d0c0de sp 00007ffc0000 error 4 in nginx[55d0c0de000+1000]",
-    "invalid_opcode": "traps: nginx[4242] trap invalid opcode ip:55d0c0de sp:7ffc0000 error:0",
-    "oom_cgroup": "Memory cgroup out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB",
-    "oom_host": "Out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB",
-    "syn_flooding": "TCP: request_sock_TCP: Possible SYN flooding on port 0.0.0.0:80. Sending cookies.",
-    "page_allocation": "swapper/1: page allocation failure: order:1, mode:0x20",
-    "conntrack_full": "nf_conntrack: nf_conntrack: table full, dropping packet",
-    "tcp_memory": "TCP: out of memory -- consider tuning tcp_mem",
-    "orphaned_sockets": "TCP: too many orphaned sockets",
-    "file_max": "VFS: file-max limit 100000 reached",
-    "neighbour_table": "neighbour: arp_cache: neighbor table overflow!",
-    "hung_task": "INFO: task nginx:4242 blocked for more than 120 seconds.",
-    "nic_drops": "NETDEV WATCHDOG: eth0 (e1000e): transmit queue 0 timed out",
-}
-STAMPED = {
-    "dmesg": "[12345.678901] {}",
-    "dmesg of a young machine": "[    5.678901] {}",
-    "dmesg -T": "[Thu Nov 26 09:00:01 2026] {}",
-    "dmesg -x": "kern  :warn  : [12345.678901] {}",
-    "journalctl -k": "Nov 26 09:00:01 web-1 kernel: {}",
-    "syslog": "Nov 26 09:00:01 web-1 kernel: [12345.678901] {}",
+STAMPS = {
+    "dmesg": "[12345.678901] ",
+    "dmesg of a young machine": "[    5.678901] ",
+    "dmesg -T": "[Thu Nov 26 09:00:01 2026] ",
+    "dmesg -x": "kern  :warn  : [12345.678901] ",
+    "journalctl -k": "Nov 26 09:00:01 web-1 kernel: ",
+    "syslog": "Nov 26 09:00:01 web-1 kernel: [12345.678901] ",
 }
 
 
-@pytest.mark.parametrize("row", SYSTEM_MESSAGES)
-@pytest.mark.parametrize("program", STAMPED)
-def test_a_message_is_found_after_its_time_stamp(row: str, program: str) -> None:
-    found = message_of(STAMPED[program].format(SYSTEM_MESSAGES[row]))
+@pytest.mark.parametrize("stamp", STAMPS.values(), ids=STAMPS)
+def test_a_message_is_found_after_its_time_stamp(stamp: str) -> None:
+    found = message_of(f"{stamp}nf_conntrack: nf_conntrack: table full, dropping packet")
     assert found is not None
-    assert found.row == row
+    assert found.row == "conntrack_full"
 
 
 @pytest.mark.parametrize(("line", "row"), table("system_lines"))
