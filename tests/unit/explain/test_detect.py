@@ -6,6 +6,10 @@ from tests.support.evidence_samples import SAMPLES
 from tests.support.growth import assert_grows_with_its_size
 from tuneproof.explain.detect import Kind, detect
 
+PS = """\
+USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
+www-data    1201 99.0  0.2  14000 21000 ?        R    Nov01  90:11 nginx: worker
+"""
 SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
 ACCESS_LOG_LINE = (
     '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET /?a=1;b={2} HTTP/1.0" 200 612 "-" "{agent}" rt=0.001 uct="0.000"\n'
@@ -23,14 +27,6 @@ def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
         assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
     if kind in {Kind.PROC_NET, Kind.NETSTAT_S, Kind.NSTAT, Kind.SOFTNET, Kind.SS}:
         assert kind_of(f"Fri Nov 20 18:59:05 UTC 2026\n{SAMPLES[kind]}") == kind
-
-
-def test_the_processes_of_ps_are_of_the_same_kind_as_those_of_top() -> None:
-    header = "USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND"
-    assert (
-        kind_of(f"{header}\nwww-data    1201 99.0  0.2  14000 21000 ?        R    Nov01  90:11 nginx: worker\n")
-        == Kind.TOP
-    )
 
 
 @pytest.mark.parametrize(
@@ -52,6 +48,7 @@ def test_every_capture_format_is_recognised(magic: str) -> None:
         ("server {\n  listen 80;\n}\n", Kind.NGINX_CONF),
         ("upstream app {\n}\n", Kind.NGINX_CONF),
         ("log_format x '$status';", Kind.NGINX_CONF),
+        (PS, Kind.TOP),
         (f"{SAMPLES[Kind.DF]}{SAMPLES[Kind.ERROR_LOG]}", Kind.ERROR_LOG),
         # A question in a forum may contain both nginx's messages and a configuration.
         ("Why?\n2026/11/26 10:00:01 [error] 7#7: *1 x\nserver {\n  listen 80;\n}\n", Kind.ERROR_LOG),

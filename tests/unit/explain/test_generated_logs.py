@@ -28,13 +28,6 @@ def test_the_seeds_cover_every_alternative_with_and_without_a_stall_and_every_ca
     }
 
 
-def test_generated_stalls_last_from_20_ms_to_2_s() -> None:
-    """Their durations overlap with the round-trip times to distant upstreams, which are up to 200 ms."""
-    stalls_s = sorted(truth.stall_s for truth in map(truth_of, range(2_000)) if truth.stall_s)
-    assert 0.02 <= stalls_s[0] < 0.021
-    assert 1.9 < stalls_s[-1] <= 2.0
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_finding_is_false_and_no_long_stall_is_missed(seed: int) -> None:
     log = judged(seed)

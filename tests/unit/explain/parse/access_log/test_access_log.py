@@ -43,19 +43,6 @@ def test_lines_of_the_article_and_of_the_lab_are_read_completely() -> None:
 
 
 @pytest.mark.parametrize(
-    ("logged", "times_s"),
-    [
-        ("0.100, 0.200", (0.1, 0.2)),
-        ("0.100 : 0.200", (0.1, 0.2)),
-        ("-, 0.200 : -", (None, 0.2, None)),
-        ("0.100 : ", (0.1,)),
-    ],
-)
-def test_times_of_several_upstream_servers_are_kept_apart(logged: str, times_s: tuple[float | None, ...]) -> None:
-    assert LAB.parse(a_line(uct=logged)).upstream_connect_time_s == times_s
-
-
-@pytest.mark.parametrize(
     ("logged", "received"),
     [
         ("", ""),

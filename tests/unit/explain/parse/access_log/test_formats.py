@@ -22,6 +22,7 @@ from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 LISTS = "$upstream_connect_time, $upstream_response_time, $pid"
+CONNECTS = '"$upstream_connect_time" $status'
 IN_BERLIN = datetime.fromisoformat("2023-05-31T10:27:49.125+02:00")
 QUICK = settings(derandomize=True)
 # Characters that nginx escapes, characters that formats use as literals, and similar ones.
@@ -119,6 +120,10 @@ def test_a_format_may_define_its_escaping() -> None:
         ("$status $msec", "404 1685521669.125", "time", datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)),
         # $msec has no time zone, so that of the other time is used.
         ("$time_iso8601 $msec", "2023-05-31T10:27:49+02:00 1685521669.125", "time", IN_BERLIN),
+        # The times of several servers are kept apart.
+        (CONNECTS, '"0.100, 0.200" 200', "upstream_connect_time_s", (0.1, 0.2)),
+        (CONNECTS, '"-, 0.200 : -" 200', "upstream_connect_time_s", (None, 0.2, None)),
+        (CONNECTS, '"0.100 : " 200', "upstream_connect_time_s", (0.1,)),
         (LISTS, "0.001, 0.002, 7", "upstream_connect_time_s", (0.001,)),
         (LISTS, "0.001, 0.002, 7", "upstream_response_time_s", (0.002,)),
         (LISTS, "-, -, 7", "upstream_response_time_s", (None,)),

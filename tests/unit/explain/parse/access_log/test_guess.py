@@ -81,13 +81,6 @@ def test_formats_in_a_configuration_are_found() -> None:
     assert logging_settings("# nothing\n") == LoggingSettings(formats=(), uses=(), includes=())
 
 
-def test_a_format_from_a_configuration_reads_its_log() -> None:
-    found = logging_settings("log_format f '$status' ' ${pid}x'; access_log l f;")
-    (definition,) = found.formats
-    record = definition.compiled().parse("200 7x")
-    assert (record.status, record.worker_pid, guess("200 7x", formats=(definition.compiled(),))[0]) == (200, 7, "f")
-
-
 @pytest.mark.parametrize("piece", ["{", "[[", "[=", '\\"', "-- ", "#", "'", "${", "a{access_log x;}"])
 def test_reading_a_hostile_configuration_takes_linear_time(piece: str) -> None:
     def read(size: int) -> None:

@@ -135,13 +135,6 @@ NAME_RESOLUTION = 4
 LONG = block(NAME_RESOLUTION, bytes(100_000))
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
-    reader = PacketReader(BytesIO(pcapng(THREE, order=order)))
-    assert list(reader) == THREE
-    assert (reader.format, reader.packets, reader.truncated) == ("pcapng", 3, None)
-
-
 @pytest.mark.parametrize(
     ("options", "time_ns"),
     [

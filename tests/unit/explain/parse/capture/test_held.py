@@ -64,13 +64,6 @@ def test_requests_held_at_the_same_time_count_once_even_if_released_separately()
     assert held(pieces).moments == 1
 
 
-def test_equal_simultaneous_requests_have_the_right_mean() -> None:
-    segments = [segment for number in range(10) for segment in proxied(number)]
-    found = held(segments)
-    assert found.matched == 10
-    assert found.backend_s.mean == pytest.approx(0.3)
-
-
 def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
     """The backend answers the second request first; if the first took that answer, a request would have no match."""
     first = [*exchange(front(0), 1.0, 1.8), *exchange(back(0), 1.1, 1.6)]
@@ -78,15 +71,6 @@ def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
     found = held([*first, *second])
     assert found.matched == 2
     assert found.request_held_s.mean == pytest.approx(0.1)
-
-
-def test_a_request_that_nginx_answers_itself_is_unmatched() -> None:
-    own = front(7)
-    own.now_s = 1.4
-    own.send(own.client, get("/own"))
-    own.send(own.server, ok())
-    found = held(proxied() + own.segments)
-    assert found.matched == 1
 
 
 def test_an_earlier_request_to_the_backend_does_not_match() -> None:

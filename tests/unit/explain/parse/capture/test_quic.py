@@ -34,14 +34,6 @@ def counts(reader: QuicReader) -> dict[str, int]:
     return {name: value for name, value in vars(service).items() if isinstance(value, int) and value}
 
 
-def test_an_answered_handshake_is_an_established_connection() -> None:
-    talk = QuicTalk()
-    talk.begins()
-    talk.completes_handshake()
-    assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1}
-    assert talk.reader.datagrams == 5
-
-
 def test_unanswered_initials_count_if_the_client_waited() -> None:
     """Two Initials at once are one flight: a ClientHello with a post-quantum key fills two datagrams."""
     talk = QuicTalk()
