@@ -38,11 +38,3 @@ def test_compressed_data_counts_once_it_can_be_decompressed(size: int) -> None:
     for at in range(0, len(answer), size):
         assert message.add(answer[at : at + size]) == b""
     assert (message.status, message.body_bytes, message.end) == (200, 500, "")
-
-
-def test_the_status_is_reported_once_the_headers_are_complete() -> None:
-    message = Http1()
-    message.add(HEAD)
-    assert (message.status, message.body_bytes) == (0, 0)
-    message.add(b"\r\nabc")
-    assert (message.status, message.body_bytes) == (200, 3)
