@@ -241,7 +241,7 @@ def _opened(named: str, *, prefix: str) -> Source:
         is_there = path.exists()
     except OSError as error:
         # The name is too long, a folder is inaccessible, or a process in /proc has ended.
-        raise BadInputError(f"{named} cannot be read: {error.strerror}") from error
+        raise _unreadable(named, error) from error
     if not is_there:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
     text = _read(path)
@@ -303,11 +303,15 @@ def _read(path: Path) -> str:
         with path.open("rb") as file:
             return _as_text(str(path), _limited(str(path), file))
     except OSError as error:
-        is_denied = isinstance(error, PermissionError)
-        raise BadInputError(
-            f"{path} cannot be read: {error.strerror}",
-            remedy="give standard input: sudo nginx -T | ./lab audit -" if is_denied else "",
-        ) from error
+        raise _unreadable(str(path), error) from error
+
+
+def _unreadable(name: str, error: OSError) -> BadInputError:
+    is_denied = isinstance(error, PermissionError)
+    return BadInputError(
+        f"{name} cannot be read: {error.strerror}",
+        remedy="give standard input: sudo nginx -T | ./lab audit -" if is_denied else "",
+    )
 
 
 def _limited(name: str, file: IO[bytes]) -> bytes:

@@ -397,12 +397,15 @@ def test_an_unusable_source_or_version_is_rejected(tmp_path: Path, monkeypatch: 
         of_bytes(tmp_path, TEXT.encode(), version="newest")
 
 
-def test_a_file_that_only_root_may_read_can_be_given_as_a_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("call", ["open", "is_dir"], ids=["file", "folder"])
+def test_files_that_only_root_may_read_can_be_given_as_a_dump(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def denied(*_arguments: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     (tmp_path / "nginx.conf").write_text(TEXT, encoding="utf-8")
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(Path, call, denied)
     with pytest.raises(BadInputError, match="cannot be read: Permission denied") as caught:
         audit(str(tmp_path / "nginx.conf"))
     assert "sudo nginx -T | ./lab audit -" in caught.value.remedy
