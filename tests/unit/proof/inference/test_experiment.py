@@ -141,15 +141,15 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> No
 def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_others(
     broken: str, error: Exception
 ) -> None:
-    """Questions before and after that question get the block exactly once."""
+    """Questions before and after that question get the block exactly once; its arm is released."""
 
     def raising(_observations: Mapping[str, float]) -> float:
         raise error
 
     bench = _Bench(_levels)
     before, after = (_ratio(name, "loaded", "idle") for name in ("before", "after"))
-    functions: dict[str, Any] = {"effect": lambda seen: seen["loaded"], broken: raising}
-    between = Question[float](name="between", arms=("loaded",), scale=Scale.RATIO, threshold=10.0, **functions)
+    functions: dict[str, Any] = {"effect": lambda seen: seen["even"], broken: raising}
+    between = Question[float](name="between", arms=("even",), scale=Scale.RATIO, threshold=10.0, **functions)
     experiment = bench.experiment(before, between, after)
     answer = experiment.answer("between")
     assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)
@@ -158,6 +158,7 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
     for name in ("before", "after"):
         other = experiment.answer(name)
         assert (other.blocks, [trial.block for trial in other.trials]) == (6, [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6])
+    assert (bench.arms_of(1), bench.arms_of(2)) == ({"loaded", "idle", "even"}, {"loaded", "idle"})
 
 
 def test_progress_names_the_trial_and_the_open_questions() -> None:
