@@ -47,6 +47,9 @@ def check_capture(summary: CaptureSummary) -> None:
     sides = [side for each in summary.services for side in (each.from_client, each.from_server)]
     for side in sides:
         require(_is_consistent(side), f"{side}")
+    for service in summary.services:
+        answered = service.response_s.count if service.response_s else 0
+        require(answered <= service.requests, f"{answered} responses to {service.requests} requests")
 
 
 def check_run(run: LoadRun) -> None:

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok, records
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, figures, summarise
-from tuneproof.explain.parse.capture.decode import RST, SYN, Segment
+from tuneproof.explain.parse.capture.decode import RST, SYN
 from tuneproof.explain.parse.capture.durations import Durations
-from tuneproof.explain.parse.capture.flows import flows
-from tuneproof.explain.parse.capture.held import HeldMatcher
 from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
 from tuneproof.explain.parse.figures import MOST_FIGURES, Figure, distribution
 
@@ -137,53 +135,6 @@ def test_figures_are_few_and_in_order() -> None:
     shown = figures(replace(summarise(troubles), truncated="cut", malformed={"x": 1}))
     assert len(shown) <= MOST_FIGURES
     assert Figure(key="refused", name="  SYNs refused", value=2, of="10.0.0.2:80") in shown
-
-
-ENDS = [end("10.0.0.1", 1), end("10.0.0.1", 2), end("10.0.0.2", 80), bytes(18), b"\xff" * 18]
-NUMBERS = st.one_of(st.integers(0, 20), st.integers(2**32 - 20, 2**32 - 1), st.integers(0, 2**32 - 1))
-PAYLOADS = st.sampled_from([b"", b"", b"x", get(), ok(), ok(length=9), b"HTTP/1.1 100 C\r\n\r\n", b"GET "])
-
-
-@st.composite
-def any_segments(draw: st.DrawFn) -> list[Segment]:
-    """Draw segments between few ends, often with close numbers, so that they interact."""
-    drawn = draw(
-        st.lists(
-            st.tuples(
-                st.integers(-5, 10**11),
-                st.sampled_from(ENDS),
-                st.sampled_from(ENDS),
-                NUMBERS,
-                NUMBERS,
-                st.one_of(st.sampled_from([0x10, 0x10, 0x02, 0x12, 0x11, 0x04]), st.integers(0, 255)),
-                st.sampled_from([0, 1, 65535]),
-                PAYLOADS,
-                st.integers(0, 70_000),
-            ),
-            max_size=40,
-        )
-    )
-    return [(*fields, max(len(payload), beyond * bool(payload)), payload) for *fields, payload, beyond in drawn]
-
-
-@settings(derandomize=True)
-@given(segments=any_segments(), live_flows=st.integers(1, 4))
-def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int) -> None:
-    matcher = HeldMatcher(pending=2)
-    found = list(flows(segments, live_flows=live_flows, observer=matcher))
-    sides = [side for record in found for side in (record.from_client, record.from_server)]
-    assert sum(side.packets for side in sides) == len(segments)
-    assert sum(side.payload_bytes for side in sides) == sum(segment[7] for segment in segments)
-    for side in sides:
-        assert side.retransmitted_segments + side.out_of_order_segments <= side.data_segments <= side.packets
-        assert side.suspected_copies <= side.retransmitted_segments
-        assert side.zero_window_s >= 0
-    for record in found:
-        assert record.duration_s >= 0
-        assert record.response_times.count <= record.exchanges
-    summary = replace(summarise(found), held=matcher.held())
-    assert (summary.flows, summary.tcp_segments) == (len(found), len(segments))
-    assert len(figures(summary)) <= 25
 
 
 @settings(derandomize=True)

@@ -72,15 +72,6 @@ def test_early_data_is_not_a_sign_of_an_answer() -> None:
     assert counts(talk.reader) == {"connections": 1, "unanswered": 1}
 
 
-def test_a_retry_and_its_continuation_are_counted() -> None:
-    talk = QuicTalk()
-    talk.begins()
-    talk.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
-    talk.sends(long_header(INITIAL, b"new one!", CLIENT_ID))
-    talk.completes_handshake()
-    assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1, "retried": 1}
-
-
 def test_silence_after_a_retry_counts_only_if_the_client_waited() -> None:
     """A client with a forged address never continues; waiting caused by a late Retry does not count."""
     forged, waiting, late = QuicTalk(), QuicTalk(), QuicTalk()
