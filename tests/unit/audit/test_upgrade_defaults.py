@@ -58,35 +58,6 @@ def test_a_changed_default_is_reported_where_it_matters(http: str, what: str, li
     assert bool(kept) == (what not in [one[0] for one in of(again, Effect.DEFAULT)])
 
 
-@pytest.mark.parametrize(
-    ("http", "what"),
-    [
-        ("server { }", "sendfile_max_chunk"),
-        ("server { listen 80; }", "ssl_protocols"),
-        (PASSED % "proxy_pass http://a", "proxy_ssl_protocols"),
-        ("upstream u { server a; } server { }", "keepalive"),
-        (f"upstream u {{ server a; }} {TO_U}", "keepalive_requests"),
-        ("keepalive_requests 9; server { }", "keepalive_requests"),
-        ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
-        ("server { keepalive_timeout 0s; }", "keepalive_time"),
-        # Since 1.19.7, such an HTTP/2 connection carries one request.
-        ("server { keepalive_timeout 0; listen 80 http2; }", "keepalive_time"),
-        ("server { location / { keepalive_requests 9; } }", "keepalive_requests"),
-        ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
-        ("sendfile on; server { listen 443 ssl; }", "sendfile_max_chunk"),
-        ("} mail { server { listen 143; }", "ssl_protocols"),
-        # The missing file may set the directive, and nginx would refuse a second one.
-        ("server { listen 443 ssl; include ssl.conf; }", "ssl_protocols"),
-        (PASSED % "include proxy.conf; proxy_pass http://a", "proxy_http_version"),
-        (f"upstream u {{ server a; include keep.conf; }} {TO_U}", "keepalive"),
-        ("} stream { server { listen 1; proxy_pass a:1; }", "proxy_ssl_protocols"),
-    ],
-)
-def test_a_default_without_effect_is_not_reported(http: str, what: str) -> None:
-    """In these configurations, the feature is not used, the directive is set, or a missing file may set it."""
-    assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
-
-
 def test_two_proxied_places_in_one_location_keep_their_old_default_with_one_directive() -> None:
     """Nginx refuses a second proxy_http_version in a block, and any in an "if"."""
     location = "location / { if ($a) { proxy_pass http://a; } if ($b) { proxy_pass http://b; } proxy_pass http://c; }"
@@ -104,21 +75,6 @@ def test_before_1_29_2_the_default_server_decides_the_tls_versions_of_its_socket
         assert "ssl_protocols" not in [one[0] for one in of(found, Effect.DEFAULT)]
         (why,) = [one.why for one in found.differences if one.what == "ssl_protocols"]
         assert ("of this server, TLSv1.2 TLSv1.3; before, those of the default server" in why) == (new == "1.30")
-
-
-@pytest.mark.parametrize(
-    "servers",
-    [
-        "server { listen 443 ssl; ssl_protocols TLSv1.3; }",
-        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 443 ssl; ssl_protocols TLSv1.3; }",
-        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 444 ssl; ssl_protocols TLSv1.2; }",
-        "server { listen 443 ssl; } server { listen 443 ssl; server_name a; }",
-        "server { listen 443 ssl; include a; } server { listen 443 ssl; ssl_protocols TLSv1.2; }",
-    ],
-)
-def test_a_default_server_without_an_effect_on_other_servers_is_not_reported(servers: str) -> None:
-    found = of(changes(servers, old="1.26", new="1.30"), Effect.BEHAVIOUR)
-    assert "1.29.2" not in [since for _, _, since in found]
 
 
 def test_each_socket_of_a_server_has_its_own_default_server() -> None:
