@@ -116,15 +116,6 @@ def test_the_number_of_peers_that_a_request_ejects_is_reported(options: str, tri
     assert ("the first request" in one.why) == words.startswith("the first request")
 
 
-@pytest.mark.parametrize(
-    ("value", "is_reported"), [("2s", True), ("${SEND_TIMEOUT}", False), ("${SEND_TIMEOUT:-1s}", True)]
-)
-def test_a_placeholder_is_judged_only_by_its_default(value: str, *, is_reported: bool) -> None:
-    found = of(f"send_timeout {value}; gzip ${{GZIP}}; server {{ listen ${{PORT}}; }}")
-    assert bool(states(found, "send_timeout_2_ends_steady_downloads")) == is_reported
-    assert states(found, "gzip_types_reach_more_than_html") == []
-
-
 def test_a_directive_without_arguments_is_named_alone() -> None:
     found = of(
         "upstream a { least_conn; server b:1; server b:2; } server { location / { proxy_pass http://a; } }",
@@ -166,14 +157,6 @@ def test_entries_of_a_map_are_not_directives(entry: str) -> None:
     assert [one.at for one in audit.advice if one.at.name not in {"http", "events", "listen"}] == []
 
 
-def test_a_hint_is_given_once() -> None:
-    """The hint appears once even if many locations proxy to one name; a finding with a patch is shown at each place."""
-    locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")
-    found = of(f"server {{ {locations} }}")
-    assert states(found, "names_are_resolved_once") == ["cannot tell"]
-    assert len(states(found, "send_timeout_2_ends_steady_downloads")) == 3
-
-
 def test_a_name_that_another_file_may_define_gets_no_hint() -> None:
     """An upstream block in the http{} around the fragment may have this name."""
     text = "server { location / { proxy_pass http://app; } location /b { proxy_pass http://app.example; } }"
@@ -181,35 +164,7 @@ def test_a_name_that_another_file_may_define_gets_no_hint() -> None:
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
 
 
-def test_directives_in_stream_are_not_reported() -> None:
-    text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"
-    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=NEWEST)
-    assert states(found, "copied_defaults_change_nothing") == []
-
-
 NEXT = "proxy_next_upstream error timeout http_500 http_502;"
-
-
-@pytest.mark.parametrize(
-    ("upstream", "to", "is_reported"),
-    [
-        ("server 10.0.0.1; server 10.0.0.2;", "u", True),
-        ("server 10.0.0.1;", "u", False),
-        ("server 10.0.0.1; server 10.0.0.2 backup;", "u", True),
-        ("server 10.0.0.1; server 10.0.0.2 max_fails=0;", "u", False),
-        ("server unix:/a.sock; server [::1]:80 down;", "u", False),
-        ("server unix:/a.sock;", "u", False),
-        ("server app:8080;", "u", True),
-        ("server 10.0.0.1;", "10.0.0.9:81", False),
-        ("server 10.0.0.1;", "localhost", True),
-        ("server 10.0.0.1;", "$host", True),
-    ],
-)
-def test_listed_5xx_are_reported_if_there_may_be_several_peers(upstream: str, to: str, *, is_reported: bool) -> None:
-    server = f"server {{ location / {{ proxy_pass http://{to}; }} }}"
-    text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
-    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")
-    assert ("listed_5xx_take_the_service_down" in [one.claim for one in found.advice]) == is_reported
 
 
 @pytest.mark.parametrize(

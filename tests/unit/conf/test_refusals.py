@@ -157,34 +157,6 @@ def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstr
 
 
 @pytest.mark.parametrize(
-    ("http", "unknown"),
-    [
-        ("server { location / { proxy_set_header Connection $connection_upgrade; } }", "connection_upgrade"),
-        ("log_format a '$remote_addr $upstream_adr'; log_format b '$upstream_adr';", "upstream_adr"),
-        ("map $http_a $b { default $c; }", "c"),
-        ("server { if ($maintenance) { return 503; } }", "maintenance"),
-        ("upstream a { hash $session; server 127.0.0.1:1; }", "session"),
-        ("map $nothing $b { default a; }", "nothing"),
-        ("map $uri $b { '~^/(?<first>[^/]+)' $first; } server { return 200 $first$b; }", ""),
-        ("server { location ~ ^/(?P<id>[0-9]+)$ { return 200 \"$ID ${arg_x} $1\"; } rewrite '^/(a)$' /$host$1; }", ""),
-        ("server { set $a 1; return 200 $a$sent_http_x$upstream_trailer_y; }", ""),
-        ("server { return 200 $session_time; }", "session_time"),
-        ("server { return 200 $upstream_first_byte; }", "upstream_first_byte"),
-        ("brotli on; server { return 200 $brotli_ratio; }", ""),
-        ("server { keyval $a $b zone=c; return 200 $b; }", ""),
-        ("server { return 200 $hosté; }", ""),
-        ("server { return 200 ${A_NAME}; add_header A ${OTHER}; }", ""),
-    ],
-)
-def test_a_variable_that_nothing_defines_is_refused(http: str, unknown: str) -> None:
-    """The usual cause is a missing map. With a third-party module, no variable is refused: the module may define it."""
-    text = f"events {{ }} http {{ {http} }}"
-    found = [one for one in problems(text) if "variable" in one]
-    assert found == ([f'unknown "{unknown}" variable'] if unknown else [])
-    assert [one for one in problems(f"include a.conf; {text}", is_complete=False) if "variable" in one] == []
-
-
-@pytest.mark.parametrize(
     ("http", "stream", "line"),
     [
         ("listen 443;", "listen 443;", 3),

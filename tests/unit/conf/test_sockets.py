@@ -31,24 +31,6 @@ def test_a_socket_has_the_protocols_of_all_listens_and_the_options_of_one() -> N
     assert (socket.parameters, socket.default is socket.servers[1]) == (("backlog=9", "reuseport"), True)
 
 
-@pytest.mark.parametrize(
-    ("listens", "message"),
-    [
-        (("listen 80; listen *:80;",), "a duplicate listen 0.0.0.0:80"),
-        (("listen 80 backlog=1;", "listen 80 bind;"), "duplicate listen options for 0.0.0.0:80"),
-        (("listen 80 default;", "listen 80 default_server;"), "a duplicate default server for 0.0.0.0:80"),
-        (("listen [::1]:80 quic;",), 'invalid parameter "quic"'),
-        (("listen 80-79;",), 'invalid port range in "80-79" of the "listen" directive'),
-        (("listen [::g]:80;",), 'invalid IPv6 address in "[::g]:80" of the "listen" directive'),
-        (("listen 80 backlog=0;",), 'invalid backlog "backlog=0"'),
-        (("listen 127.0.0.1:80 reuseport;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
-        (("listen [::]:80 ipv6only=off;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
-    ],
-)
-def test_a_listen_that_nginx_refuses_is_reported_with_its_message(listens: tuple[str, ...], message: str) -> None:
-    assert [one.message for one in sockets_of(main_of(servers(*listens)), (1, 22)).problems][:1] == [message]
-
-
 def test_a_bind_error_is_reported_at_the_listen_or_at_a_server_without_one() -> None:
     for second, line in (("\nlisten 80;", 3), ("\n", 2)):
         refused = sockets_of(main_of(servers("listen 127.0.0.1:80 reuseport;", second)), (1, 22)).problems

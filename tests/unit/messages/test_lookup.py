@@ -13,19 +13,14 @@ from tuneproof.messages.rows import messages
 
 
 @pytest.mark.parametrize(("text", "row"), table("lookup"))
-def test_exactly_one_row_is_found(text: str, row: str) -> None:
-    assert [found.id for found in find(text)] == [row]
+def test_a_text_finds_exactly_its_row_or_none(text: str, row: str) -> None:
+    assert [found.id for found in find(text)] == ([row] if row else [])
 
 
 def test_words_in_several_rows_find_them_all() -> None:
     found = [row.id for row in find("too many open files")]
     assert {"files_accept", "files_upstream", "files_open"} <= set(found)
     assert len(find("upstream")) > 5
-
-
-@pytest.mark.parametrize("text", ["", "xyz", "the sky is blue today"])
-def test_unrelated_text_finds_no_row(text: str) -> None:
-    assert find(text) == ()
 
 
 def test_a_row_is_shown_with_all_its_parts_and_the_versions_of_its_words() -> None:

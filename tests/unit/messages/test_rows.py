@@ -63,30 +63,11 @@ def test_events_belong_to_existing_rows() -> None:
     assert {row for rows in EVENTS.values() for row in rows} <= messages().keys()
 
 
-def test_the_most_specific_row_is_found() -> None:
+def test_a_message_has_its_most_specific_row_and_other_text_has_none() -> None:
     """Rows may differ in their level, or in the text that follows; another C library may have other error texts."""
     for text, level, row in table("messages"):
         found = find_one(text, level)
-        assert found is not None, text
-        assert found.id == row, text
-
-
-@pytest.mark.parametrize(
-    ("text", "level"),
-    [
-        ("we see it in app/views.py:23", ""),
-        ("client sent DATA frame", "crit"),
-        ("a module's own words in /etc/nginx/a.conf:12", "error"),
-        ('"listen" directive and others', ""),
-        ("connect() failed (111: Connection refused)", "error"),
-        ("We see that recv() failed (104: Connection reset by peer) while reading upstream", ""),
-        ("value must be set", "error"),
-        ("socket() failed (5: Input/output error) while reading, client: 10.0.0.1, server: a", "alert"),
-    ],
-)
-def test_text_that_only_resembles_a_message_has_no_row(text: str, level: str) -> None:
-    """Nearly all messages of nginx that end with "in FILE:LINE" have level emerg or warn."""
-    assert find_one(text, level) is None
+        assert (found.id if found is not None else "") == row, text
 
 
 @pytest.mark.parametrize(
@@ -126,12 +107,6 @@ def test_the_quick_check_before_a_comparison_rejects_no_truncated_message() -> N
                     if each.message is row and (patterns._fixed_of(each.pieces, text) or 0) >= patterns._FEWEST
                 ]
                 assert all(each.begun in text for each in compared)
-
-
-def test_a_debug_line_with_a_messages_words_has_no_row() -> None:
-    words = 'http finalize non-active request: "/a?"'
-    assert find_one(words, "debug") is None
-    assert find_one(words, "alert") is not None
 
 
 @pytest.mark.parametrize(
