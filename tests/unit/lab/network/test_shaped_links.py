@@ -4,12 +4,14 @@ import pytest
 
 from tests.support.fake_netadmin import FakeLab
 from tuneproof.errors import LabError
+from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
-from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
+from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks, owner_specs
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
+from tuneproof.lab.topology.roles import Role
 
 LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only a lossy link needs single packets
 
@@ -20,6 +22,23 @@ def of_a_client(**ways: Impairment) -> NetworkProfile:
 
 def links(lab: FakeLab, *roles: str) -> ShapedLinks:
     return ShapedLinks(lab.lab, shaper="wire", roles=roles or ("client", "backend"))
+
+
+@pytest.mark.parametrize(
+    ("shaper", "command", "devices"), [("wire", "wire", ("/dev/net/tun",)), ("native", "look", ())]
+)
+def test_a_netadmin_container_takes_its_roles_place_in_the_network(
+    shaper: str, command: str, devices: tuple[str, ...]
+) -> None:
+    """Only a wire needs the device and the memory."""
+    client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
+    names = (client.name, client.aliases, client.role, client.image)
+    assert names == (owner_name("client"), (owner_name("client"), "client"), Role.NETADMIN, "netadmin:1")
+    assert (client.cpuset, client.starts_on_all_cpus) == ("1", shaper == "wire")
+    assert (backend.name, backend.aliases) == ("netadmin-backend", ("netadmin-backend", "backend"))
+    assert client.command == ("python3", "-m", "netadmin", command)
+    assert (client.devices, bool(client.memory_folders)) == (devices, bool(devices))
+    assert client.answers
 
 
 def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:

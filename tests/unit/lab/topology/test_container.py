@@ -32,6 +32,7 @@ class StandIn:
         self.keywords: dict[str, Any] = {}
         self.starts: list[str] = []
         self.removed: list[str] = []
+        self.updates: list[tuple[str, dict[str, str]]] = []
         self.losses = 0
 
     def with_kwargs(self, **keywords: Any) -> Self:
@@ -64,6 +65,7 @@ class StandIn:
             adapters={},
             remove_container=self.remove_container,
             stats=self.stats,
+            update_container=lambda name, **limits: self.updates.append((name, limits)),
         )
         return types.SimpleNamespace(client=types.SimpleNamespace(api=api))
 
@@ -97,6 +99,17 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
     here = cast("StandIn", made(client)._container).docker_client_kw
     assert here["environment"]["DOCKER_HOST"] != "far"
     assert here["timeout"] > DEFAULT_TIMEOUT_SECONDS, "an engine on slow CPUs needs more time than docker-py's default"
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_container_that_starts_on_all_cpus_is_limited_to_its_own_afterwards(*, late: bool) -> None:
+    """The kernel of a wire starts faster on all CPUs."""
+    new = made(replace(CLIENT, cpuset="1", starts_on_all_cpus=late))
+    new.start()
+    stand_in = cast("StandIn", new._container)
+    assert ("cpuset_cpus" in stand_in.keywords) is not late
+    new.stay_on_cpus()
+    assert stand_in.updates == ([("id-of-client:1", {"cpuset_cpus": "1"})] if late else [])
 
 
 def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
