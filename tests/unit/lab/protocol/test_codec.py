@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
 
@@ -85,6 +87,14 @@ def test_a_sent_value_arrives_with_the_type_of_every_field(sent: Whole) -> None:
     wanted = replace(sent, share=7.0)
     arrived = from_plain(Whole, {**as_json(sent), "share": 7})
     assert (arrived, repr(arrived)) == (wanted, repr(wanted))
+
+
+@settings(max_examples=50, database=None, derandomize=True)
+@given(st.from_type(Whole))
+def test_any_sent_value_arrives(sent: Whole) -> None:
+    """The texts are compared, since a NaN does not equal itself, and an int equals a float of the same value."""
+    text = json.dumps(to_plain(sent))
+    assert json.dumps(to_plain(from_plain(Whole, json.loads(text)))) == text
 
 
 def test_json_contains_the_names_of_fields_and_the_values_of_tuples() -> None:

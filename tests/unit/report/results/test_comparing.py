@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.support.written_results import HOST, a_cell, ratio, unsupported, written
+from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.cells import Effect
 from tuneproof.report.results.comparing import Fact, Pair, compare
+from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import merge
 from tuneproof.report.terminal.comparison_text import render_comparison
 
@@ -98,3 +101,57 @@ def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
         facts = compare(old, parts[0]).facts
         assert [fact for fact in facts if fact.name == "kernel"] == [Fact(name="kernel", old=kernel, new="5.15")]
     assert ("options.nginx", "1.22") in [(fact.name, fact.new) for fact in facts]
+
+
+DECIDED = st.builds(
+    lambda verdict, low, wide, unit: {
+        "verdict": verdict,
+        "effect": Effect(name="slow", unit=unit, value=low, ci_low=low, ci_high=low + wide),
+    },
+    st.sampled_from(["holds", "refuted"]),
+    st.integers(0, 5),
+    st.integers(0, 3),
+    st.sampled_from(["ratio", "share"]),
+)
+RESULTS = st.dictionaries(st.sampled_from("abcdef"), DECIDED, max_size=4).map(
+    lambda cells: Results(
+        host=HOST,
+        seed=7,
+        options=OPTIONS,
+        cells=tuple(a_cell(claim, **changes) for claim, changes in cells.items()),
+        schema=1,
+        seconds=1.0,
+        finished=True,
+        path=Path("results.json"),
+        started="2026-11-20T09:36:16Z",
+    )
+)
+
+
+@settings(max_examples=40, database=None, derandomize=True)
+@given(RESULTS, RESULTS)
+def test_a_comparison_contains_every_cell_once_and_is_symmetric(old: Results, new: Results) -> None:
+    """Reversing the order only swaps old and new."""
+    ids = [{cell.id for cell in results.cells} for results in (old, new)]
+    if not ids[0] & ids[1]:
+        if ids[0] | ids[1]:
+            with pytest.raises(BadInputError, match="no result in common"):
+                compare(old, new)
+        return
+    there, back = compare(old, new), compare(new, old)
+    for comparison, (first, second) in ((there, ids), (back, ids[::-1])):
+        assert sorted(pair.old.id for pair in comparison.pairs) == sorted(first & second)
+        assert {cell.id for cell in comparison.only_old} == first - second
+        assert {cell.id for cell in comparison.only_new} == second - first
+        changes = [pair.changed for pair in comparison.pairs]
+        assert changes == sorted(changes, reverse=True)
+    assert {pair.old.id: (pair.changed, pair.intervals) for pair in there.pairs} == {
+        pair.old.id: (pair.changed, pair.intervals) for pair in back.pairs
+    }
+    for pair in there.pairs:
+        ends = [(effect.ci_low, effect.ci_high) for effect in (pair.old.effect, pair.new.effect) if effect]
+        shared = {*range(int(ends[0][0]), int(ends[0][1]) + 1)} & {*range(int(ends[1][0]), int(ends[1][1]) + 1)}
+        assert pair.old.effect is not None
+        assert pair.new.effect is not None
+        same_unit = pair.old.effect.unit == pair.new.effect.unit
+        assert pair.intervals == (("overlap" if shared else "apart") if same_unit else "not comparable")

@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
 from tuneproof.errors import BadInputError
+from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import common_facts, merge, missing_shards, remarks
 
 
@@ -139,3 +142,42 @@ def test_facts_that_only_one_machine_has_are_not_common() -> None:
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
         assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}
     assert common_facts([first, {"sysctls": {"a": "1"}}]) == {"sysctls": {"a": "1"}}
+
+
+def run_of(number: int, claims: list[str], seconds: float | None) -> Results:
+    return Results(
+        host=HOST | {"kernel": f"6.{number}"},
+        seed=7,
+        options=OPTIONS | {"nginx": [f"1.{number}"]},
+        cells=tuple(a_cell(claim) for claim in claims),
+        schema=1,
+        seconds=seconds,
+        finished=seconds is not None,
+        path=Path(f"{number}/results.json"),
+        started=f"2026-11-{20 - number}T09:36:16Z",
+    )
+
+
+RUNS = st.lists(
+    st.tuples(st.lists(st.sampled_from("abcdefgh"), max_size=3, unique=True), st.none() | st.integers(0, 99)),
+    min_size=2,
+    max_size=5,
+).map(lambda runs: [run_of(number, *run) for number, run in enumerate(runs)])
+
+
+@settings(max_examples=40, database=None, derandomize=True)
+@given(RUNS, st.data())
+def test_merging_in_any_steps_keeps_every_cell_once(runs: list[Results], data: st.DataObject) -> None:
+    cells = [cell for run in runs for cell in run.cells]
+    cut = data.draw(st.integers(1, len(runs) - 1))
+    if len({cell.id for cell in cells}) < len(cells):
+        with pytest.raises(BadInputError, match="occurs twice"):
+            merge(runs)
+        return
+    merged = merge(runs)
+    assert list(merged.cells) == cells
+    assert [cell for run in merged.runs for cell in run.cells] == [cell.id for cell in cells]
+    assert merged.finished == all(run.finished for run in runs)
+    assert merged.seconds == (sum(run.seconds or 0 for run in runs) if merged.finished else None)
+    assert merged.options["nginx"] == [f"1.{number}" for number in range(len(runs))]
+    assert merge([merge(runs[:cut]), merge(runs[cut:])]) == merged
