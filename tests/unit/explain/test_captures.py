@@ -1,4 +1,4 @@
-"""Captures are recognised by their content, compressed or not; missing parts are reported."""
+"""Captures are recognised by their content; missing parts are reported."""
 
 import gzip
 import struct

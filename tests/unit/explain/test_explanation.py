@@ -80,12 +80,6 @@ def test_a_table_with_a_header_is_read_by_its_columns(separator: str, tmp_path: 
     assert figure(found, "responses with status 502") == 3
 
 
-@pytest.mark.parametrize("text", ["name,status,path\na,b,c\n", "status;time\n200\n", "status,time,request\n"])
-def test_a_table_without_requests_is_not_a_log(text: str, tmp_path: Path) -> None:
-    (found,) = explained(tmp_path, {"table.csv": text}).found
-    assert found.kind is None
-
-
 def test_a_containers_output_is_read_as_both_logs(tmp_path: Path) -> None:
     """Lines about requests and errors alternate, and neither kind disturbs the other."""
     requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
@@ -313,6 +307,13 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
         (b"\xfd7zXZ\x00x", "only a part could be unpacked: "),
         (b"\0\1\2" * 9, "binary data, or UTF-16 without a byte order mark"),
         (b"x" * 200, f"first line '{'x' * 80} ...'"),
+        # A log in an unknown format: the error shows its fields.
+        (OWN.encode(), "give --nginx-conf FILE with its log_format, or --log-format '$remote_addr ...', to name its"),
+        (b"10.0.0.2 200 " + b"x" * 60_000 + b" 5 6\n", f"fields: 10.0.0.2 | 200 | {'x' * 80} | 5 | 6"),
+        # Tables without requests are not logs.
+        (b"name,status,path\na,b,c\n", "first line 'name,status,path'"),
+        (b"status;time\n200\n", "first line 'status;time'"),
+        (b"status,time,request\n", "first line 'status,time,request'"),
     ],
 )
 def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, tmp_path: Path) -> None:
@@ -326,12 +327,6 @@ def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, rea
     assert log.error is None
     assert explanation.any_read
     assert not explained(tmp_path, {"unknown": content}).any_read
-
-
-def test_a_long_field_of_an_unknown_log_is_cut(tmp_path: Path) -> None:
-    (found,) = explained(tmp_path, {"log": f"10.0.0.2 200 {'x' * 60_000} 5 6\n"}).found
-    assert found.error is not None
-    assert len(found.error) < 500
 
 
 @pytest.mark.parametrize("also", ["", f"{COMBINED}\n" * 9], ids=["error log", "both logs in one file"])

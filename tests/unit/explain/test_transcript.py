@@ -117,11 +117,3 @@ def test_other_texts_are_not_transcripts(text: str) -> None:
 )
 def test_a_line_in_an_unknown_log_format_is_split_and_prose_is_not(line: str, fields: list[str]) -> None:
     assert fields_of(line) == fields
-
-
-def test_the_error_for_an_unknown_log_names_the_options_for_its_format(tmp_path: Path) -> None:
-    [file] = explained(tmp_path, {"pasted.txt": "foo|10.1.1.1|GET /|200|0.123\n" * 3}).found
-    assert file.error is not None
-    assert "--nginx-conf FILE" in file.error
-    assert "--log-format" in file.error
-    assert "foo | 10.1.1.1 | GET / | 200 | 0.123" in file.error
