@@ -148,14 +148,10 @@ def test_lines_of_other_programs_do_not_count_as_unread_requests(own: str, other
     assert (log.content.requests, log.content.unmatched_lines) == (20, 0)
     (own_lines,) = explained(tmp_path, {"log": f"{own}{COMBINED}\n{own}broken\n" * 20}).found
     assert own_lines.evidence.access_logs[0].content.unmatched_lines == 20
-    assert "20 of 40 lines are not in the format: no figure includes them" in own_lines.warnings
-
-
-def test_lines_in_another_format_are_reported_with_samples(tmp_path: Path) -> None:
-    (found,) = explained(tmp_path, {"log": f"{COMBINED}\nnginx: worker exited\n{COMBINED}\n"}).found
-    assert figure(found, "requests") == 2
-    assert any("2 are in the format combined" in warning for warning in found.warnings)
-    assert any(warning.startswith("line 2 is not in the format") for warning in found.warnings)
+    guessed, left_out, sample, *_ = own_lines.warnings
+    assert guessed.startswith("of the first 40 lines, 20 are in the format ")
+    assert left_out == "20 of 40 lines are not in the format: no figure includes them"
+    assert sample.startswith("line 2 is not in the format: ")
 
 
 def test_a_log_is_read_in_a_format_from_a_configuration_or_an_option(tmp_path: Path) -> None:
@@ -194,17 +190,13 @@ def test_a_message_next_to_a_configuration_is_read(tmp_path: Path, text: str, ki
     assert rows == (["upstream_host_not_found_at_start"] if kind is Kind.ERROR_LOG else [])
 
 
-def test_fields_after_combined_are_left_out_with_a_warning(tmp_path: Path) -> None:
-    (found,) = explained(tmp_path, {"log": f'{COMBINED} "-" 0.005 0.004 .\n' * 9}).found
-    assert (figure(found, "requests"), figure(found, "format")) == (9, "combined and more")
-    assert any("are not read" in warning for warning in found.warnings)
-
-
-def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
+def test_times_with_a_name_after_combined_are_read_and_other_fields_left_out(tmp_path: Path) -> None:
     """Names in a quoted string are ignored, since a client may have sent the string. Whole numbers are ignored, too."""
     fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, 0.001" urt=0.002, 0.012 uht=7 pipe=.'
     explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
     (log,) = explanation.evidence.access_logs
+    assert figure(explanation.found[0], "format") == "combined and more"
+    assert any("after the user agent are not read" in warning for warning in explanation.found[0].warnings)
     assert log.content.request_time_s == distribution([0.014] * 9)
     assert log.content.connect_time_s == distribution([0.001] * 18)
     assert log.content.small_response_s == distribution([0.014] * 9)
@@ -359,13 +351,6 @@ def test_a_truncated_file_in_a_folder_is_read_and_an_unknown_one_is_reported_bri
     assert 5_000 < requests < 25_000
     assert any(warning.startswith("only a part could be unpacked") for warning in log.warnings)
     assert notes.error == "not recognised: first line 'hello'"
-
-
-def test_the_error_for_a_malformed_file_names_line_and_column(tmp_path: Path) -> None:
-    (found,) = explained(tmp_path, {"netstat": "TcpExt: A B\nTcpExt: 1 2\nTcpExt: A B\nTcpExt: 1 x\n"}).found
-    assert found.kind == Kind.PROC_NET
-    assert found.error is not None
-    assert found.error.startswith("line 4, column 11: ")
 
 
 def test_counters_have_a_size_limit_and_logs_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,11 +183,3 @@ def test_an_error_after_the_last_request_may_be_why_there_are_no_more(tmp_path: 
     messages = explained(tmp_path, logs).messages
     assert "upstream_host_not_found_at_start" in {each.row.id for each in messages.problems}
     assert not messages.at_other_times
-
-
-def test_only_the_error_of_the_requests_day_is_a_problem(tmp_path: Path) -> None:
-    logs = {"access.log": requests(*range(40)), "error.log": OLD + start(9).replace("11/26", "11/20")}
-    explanation = explained(tmp_path, logs)
-    assert [each.row.id for each in explanation.messages.problems] == ["upstream_host_not_found_at_start"]
-    assert [each.row.id for each in explanation.messages.at_other_times] == ["upstream_refused"]
-    assert headline(explanation.diagnosis, explanation.messages).startswith("FOUND: An upstream's name is unknown")
