@@ -14,7 +14,6 @@ from tuneproof.explain.parse.access_log.log_format import TextFormat
 from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, logging_settings
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
-AT = "26/Nov/2026:10:00:00 +0000"
 QUICK = settings(derandomize=True)
 
 

@@ -311,7 +311,8 @@ def test_a_flood_of_syns_keeps_few_flows_alive() -> None:
     talk = opened()
     segments: list[Segment] = list(talk.segments)
     for number in range(1000):
-        segments += syn_from(number)
+        address = end(f"172.16.{number // 250}.{number % 250}", 50_000)
+        Conversation(client=address, segments=segments, now_s=number / 1000).send(address, flags=SYN)
         talk.segments.clear()
         talk.send(CLIENT, DATA)
         segments += talk.segments
@@ -320,12 +321,6 @@ def test_a_flood_of_syns_keeps_few_flows_alive() -> None:
     assert sum(flow.evicted for flow in expected) >= 900
     [active] = [flow for flow in expected if flow.client.port == 40000]
     assert (active.evicted, active.from_client.data_segments) == (False, 1000)
-
-
-def syn_from(number: int) -> list[Segment]:
-    flood = Conversation(client=end(f"172.16.{number // 250}.{number % 250}", 50_000), now_s=number / 1000)
-    flood.send(flood.client, flags=SYN)
-    return flood.segments
 
 
 def test_flows_that_have_ended_make_room_first() -> None:
