@@ -54,16 +54,6 @@ def test_the_buffer_for_reading_a_temporary_file_is_counted(
     assert place.output_bytes == (held_bytes or 0)
 
 
-def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
-    text = "events { } http { %s server { location / { proxy_buffers 8 1m; proxy_pass http://b; } } }"
-    for setting, named in (
-        ("", "(proxy_buffer_size, all of proxy_buffers and output_buffers)"),
-        ("sendfile on;", "(proxy_buffer_size and all of proxy_buffers)"),
-    ):
-        found = audit_source(Dump({"nginx.conf": text % setting}, is_complete=True), version="1.30")
-        assert named in next(one.why for one in found.advice if one.name == "proxy_buffering")
-
-
 def test_the_price_of_smaller_buffers_without_temporary_files_is_named() -> None:
     """Without the file, nginx reads from the backend only as fast as the client reads once the buffers are full."""
     text = "events { } http { server { location / { proxy_buffers 32 1m; %s proxy_pass http://b; } } }"

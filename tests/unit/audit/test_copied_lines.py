@@ -116,15 +116,6 @@ def test_the_number_of_peers_that_a_request_ejects_is_reported(options: str, tri
     assert ("the first request" in one.why) == words.startswith("the first request")
 
 
-def test_a_directive_without_arguments_is_named_alone() -> None:
-    found = of(
-        "upstream a { least_conn; server b:1; server b:2; } server { location / { proxy_pass http://a; } }",
-        main="worker_processes 2;",
-    )
-    [one] = [one for one in found.advice if one.claim == "least_conn_needs_a_zone"]
-    assert one.why.startswith("least_conn: without a zone")
-
-
 @BY_NAME
 def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Line, concern: Concern) -> None:
     """This project does not give advice without a measurement; a documented fact links its documentation."""
@@ -165,17 +156,3 @@ def test_a_name_that_another_file_may_define_gets_no_hint() -> None:
 
 
 NEXT = "proxy_next_upstream error timeout http_500 http_502;"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ("fail_timeout=1h", "one failed request takes it out for 1h"),
-        ("max_fails=1 fail_timeout=1h", "one failed request takes it out for 1h"),
-        ("max_fails=3 fail_timeout=1h", "3 failed requests within 1h take it out for 1h"),
-    ],
-)
-def test_the_finding_on_a_long_fail_timeout_names_the_number_of_failures(options: str, words: str) -> None:
-    audit = of(f"upstream u {{ server 10.0.0.1 {options}; server 10.0.0.2; }}")
-    (one,) = [one for one in audit.advice if one.claim == "long_fail_timeout_takes_servers_out"]
-    assert words in one.why

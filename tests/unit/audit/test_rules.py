@@ -69,6 +69,14 @@ def test_each_rule_gives_advice_the_expected_state(
     assert ", ".join(one.state.value for one in found.advice if name in {one.name, one.claim}) == expected
 
 
+@pytest.mark.parametrize(("name", "version", "extent", "part", "text"), table("reasons"))
+def test_a_reason_names_the_lines_amounts_and_causes_of_its_finding(
+    name: str, version: str, extent: str, part: str, text: str
+) -> None:
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=extent == "whole"), version=version)
+    assert part in "\n".join(one.why for one in found.advice if name in {one.name, one.claim})
+
+
 @pytest.mark.parametrize(
     ("outside", "server", "inside", "is_patched"),
     [("", "", "", True), ("include a;", "", "", True), ("", "include a;", "", False), ("", "", "include a;", False)],
@@ -90,21 +98,6 @@ def test_an_address_with_a_variable_is_not_replaced() -> None:
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
     assert advised.why.endswith("connections are reused only through one")
-
-
-def test_harmful_findings_name_the_amount_of_memory() -> None:
-    """Many worker_connections cost memory at the start."""
-    large = of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}")
-    assert "1 GiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
-    # sizeof(ngx_connection_t) grew in 1.19.10 and 1.25.0.
-    for version, amounts in (
-        ("1.18", "404 MiB at start, 12.6 GiB"),
-        ("1.22", "412 MiB at start, 12.9 GiB"),
-        ("1.26", "420 MiB at start, 13.1 GiB"),
-    ):
-        many = of("", main="worker_processes 32;", events="worker_connections 1000000;", version=version)
-        found = next(one.why for one in many.advice if one.name == "worker_connections")
-        assert f"{amounts} for 32 workers" in found
 
 
 def test_advice_rests_on_a_recorded_claim_or_on_documentation() -> None:

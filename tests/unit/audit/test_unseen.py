@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.render import render
@@ -43,22 +41,6 @@ def test_a_missing_file_may_reduce_what_a_slow_reader_holds() -> None:
     # The missing file cannot set proxy_buffering again: nginx accepts it once per block.
     [found] = advised(f"{location[:-1]} proxy_buffering on; {ABSENT} }}", "proxy_buffering")
     assert found.state is State.HARMFUL
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("location / { proxy_pass http://$BACKEND; }", "$BACKEND is not set in these files"),
-        ("location / { set $BACKEND $http_x; proxy_pass http://$BACKEND; }", "known only at request time"),
-        ("location ~ /(?<NAME>.) { proxy_pass http://$NAME; }", "known only at request time"),
-        ("location / { proxy_pass http://$http_x; }", "known only at request time"),
-    ],
-)
-def test_a_variable_that_no_file_sets_is_distinguished_from_one_of_the_request(text: str, why: str) -> None:
-    fragment = f"upstream a {{ server 127.0.0.1:1; }}\nserver {{ listen 80;\n{text} }}\n"
-    found = audit_source(Dump({"site.conf": fragment}, is_complete=False), version="1.26")
-    [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
-    assert why in one.why
 
 
 def test_an_included_pipe_is_reported_as_no_regular_file(tmp_path: Path) -> None:

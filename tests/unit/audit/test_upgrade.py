@@ -174,22 +174,6 @@ def test_a_directive_that_security_updates_added_to_older_packages_may_be_refuse
     assert why.endswith("Distributions' security updates changed this in some older packages, too")
 
 
-def test_a_variable_that_the_older_version_lacks_is_refused_on_a_downgrade() -> None:
-    """A variable that these files define is not a problem."""
-    log = "log_format a '$ssl_curve $request';\nmap $ssl_curve $x {\ndefault $request_port; }"
-    found = changes(log, old="1.30", new="1.18")
-    assert of(found, Effect.REFUSED) == [
-        ("log_format $ssl_curve", 3, "1.21.5"),
-        ("default $request_port", 5, "1.29.3"),
-        ("map $ssl_curve", 4, "1.21.5"),
-    ]
-    tlv = changes("\nlog_format a $proxy_protocol_tlv_alpn;", old="1.30", new="1.22")
-    assert of(tlv, Effect.REFUSED) == [("log_format $proxy_protocol_tlv_alpn", 4, "1.23.2")]
-    own = changes(f"{log} server {{ set $ssl_curve a; set $request_port b; }}", "1.30", "1.18")
-    assert of(own, Effect.REFUSED) == []
-    assert of(changes(log), Effect.REFUSED) == []
-
-
 def test_headers_that_an_upstream_may_repeat_are_named() -> None:
     """A login server often sets two cookies. A log may contain any text."""
     name = "$upstream_http_set_cookie"

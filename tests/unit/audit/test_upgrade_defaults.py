@@ -90,21 +90,6 @@ def test_each_socket_of_a_server_has_its_own_default_server() -> None:
     assert ("ssl_protocols", 10, "1.27.3") in of(found, Effect.DEFAULT)
 
 
-@pytest.mark.parametrize(
-    "location",
-    [
-        "proxy_http_version 1.0; proxy_pass http://u;",
-        "proxy_set_header Connection close; proxy_pass http://u;",
-        "fastcgi_pass u;",
-        "uwsgi_pass u;",
-    ],
-)
-def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
-    """With these configurations, each request still has its own connection on nginx 1.30."""
-    found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
-    assert {one.what for one in found.differences} & {"keepalive", "dying_connections"} == set()
-
-
 def test_the_effect_of_a_default_is_reported_exactly() -> None:
     """The default header "Connection: close" is no longer sent. If the client's is sent, the effect depends on it."""
     server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"

@@ -14,6 +14,12 @@ SERVER = server_of(
     location ~* \.JPG$ { }
     location =/short { }
     location @named { }
+    location /a { }
+    location /a/ { proxy_pass http://b; }
+    location /b/ { proxy_pass http://b; }
+    location = /b/ { }
+    location ^~ /c/ { proxy_pass http://b; }
+    location = /c/ { }
     """
 )
 
@@ -35,24 +41,15 @@ SERVER = server_of(
         ("/a.jpg", ("~*", r"\.JPG$"), False),
         ("/short", ("=/short",), False),
         ("/@named", (), False),
+        ("/a", ("/a",), False),
+        # Both locations of the name are one node in nginx's tree.
+        ("/b", ("=", "/b/"), True),
+        ("/c", ("=", "/c/"), True),
     ],
 )
 def test_a_path_is_matched_as_in_nginx(path: str, args: tuple[str, ...], *, redirects: bool) -> None:
     found = taken(path, SERVER)
     assert (found.block.args, found.redirects, found.doubt) == (args, redirects, "")
-
-
-@pytest.mark.parametrize("modifier", ["", "^~"])
-def test_a_slash_is_added_for_the_exact_location_of_the_same_name(modifier: str) -> None:
-    """Both locations are one node in nginx's tree."""
-    server = server_of(f"location {modifier} /a/ {{ proxy_pass http://b; }} location = /a/ {{ }}")
-    found = taken("/a", server)
-    assert (found.block.args, found.redirects) == (("=", "/a/"), True)
-
-
-def test_no_slash_is_added_for_a_path_with_its_own_location() -> None:
-    found = taken("/a", server_of("location /a { } location /a/ { proxy_pass http://b; }"))
-    assert (found.block.args, found.redirects) == (("/a",), False)
 
 
 def test_missing_or_unknown_parts_make_the_answer_uncertain() -> None:
