@@ -46,14 +46,6 @@ def test_a_version_that_the_user_names_takes_precedence(installed: Path) -> None
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 
-def test_directives_of_nginx_plus_rule_out_no_version_of_a_configuration_for_nginx_plus() -> None:
-    """The status zone shows that the configuration is for nginx Plus."""
-    upstream = "upstream a { zone a 64k; least_time header; sticky cookie s; resolver 10.0.0.1; server b:1 resolve; }"
-    texts = [f"events {{ }} http {{ {upstream} {more} }}" for more in ("", "server { status_zone a; }")]
-    found = [audit_source(Dump({"nginx.conf": text}, is_complete=True)).choice for text in texts]
-    assert [one.version for one in found if one is not None] == ["1.31", STABLE_VERSIONS[0]]
-
-
 def test_an_installed_release_is_matched_to_a_version_in_the_lab() -> None:
     assert [lab_version(one) for one in ("1.22.1", "1.30.6", "1.24.0", "")] == ["1.22", "1.30", "", ""]
 
@@ -98,6 +90,9 @@ def test_a_version_outside_the_known_range_is_reported(version: str, bound: str)
     assert render(found, width=100).startswith(f"Audited for nginx {version}{more}: 0 servers")
 
 
+PLUS = "upstream a { zone a 64k; least_time header; sticky cookie s; resolver 10.0.0.1; server b:1 resolve; }"
+
+
 @pytest.mark.parametrize(
     ("http", "version", "because"),
     [
@@ -127,6 +122,11 @@ def test_a_version_outside_the_known_range_is_reported(version: str, bound: str)
         ("geo $a { volatile; default 1; }", "1.30", "volatile"),
         ("geo $a { default volatile; } map $a $b { volatile; }", "1.18", ""),
         ("server { set $a b; server_name x; }", "1.18", ""),
+        # Debian has packaged brotli since its nginx 1.22.
+        ("brotli on;", "1.22", "brotli"),
+        (PLUS, "1.31", "least_time"),
+        # The status zone shows that the configuration is for nginx Plus: its directives rule out no version.
+        (f"{PLUS} server {{ status_zone a; }}", "1.18", ""),
     ],
 )
 def test_by_default_all_versions_that_have_all_directives_are_compared(http: str, version: str, because: str) -> None:

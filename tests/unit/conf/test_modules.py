@@ -2,19 +2,15 @@
 
 import pytest
 
-from tuneproof.audit.auditing import audit_source
 from tuneproof.conf.modules import unpackaged, used_modules
 from tuneproof.conf.sources import Dump
 from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.nginx_modules import MODULES, module_in, module_of
 
 
-def dump(http: str, *, main: str = "") -> Dump:
-    return Dump({"nginx.conf": f"{main}\nevents {{ }}\nhttp {{\n{http}\n}}\n"}, is_complete=True)
-
-
 def read(http: str, *, main: str = "") -> Configuration:
-    return read_configuration(dump(http, main=main))
+    text = f"{main}\nevents {{ }}\nhttp {{\n{http}\n}}\n"
+    return read_configuration(Dump({"nginx.conf": text}, is_complete=True))
 
 
 @pytest.mark.parametrize(
@@ -73,14 +69,6 @@ def test_unpackaged_modules_are_reported_with_their_places() -> None:
         "otel_exporter",
         "auth_jwt",
     ]
-
-
-def test_the_audit_chooses_a_version_for_which_the_module_is_packaged() -> None:
-    """Debian has packaged brotli since its nginx 1.22."""
-    found = audit_source(dump("brotli on;"))
-    assert found.choice is not None
-    assert found.choice.because is not None
-    assert (found.choice.version, found.choice.because.what) == ("1.22", "brotli")
 
 
 def test_each_row_has_a_unique_name_and_is_found_by_its_file() -> None:
