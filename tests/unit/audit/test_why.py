@@ -58,7 +58,8 @@ def test_any_other_word_finds_the_claims_that_contain_it(word: str) -> None:
 @pytest.mark.parametrize(
     ("word", "what", "remedy"),
     [
-        ("$request_time", "variables are not looked up", "name the directive that contains it"),
+        # A claim mentions this variable.
+        ("$host", "variables are not looked up", "name the directive that contains it"),
         ("qqqq", "no directive, claim or message", "docs/README.md finds pages by symptom, directive and tool"),
         ("multi_acept", "no directive, claim or message", "did you mean multi_accept or limit_except?"),
         ("multi_acept on;", "no directive, claim or message", "did you mean multi_accept?"),
