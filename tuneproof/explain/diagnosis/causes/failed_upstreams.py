@@ -22,9 +22,9 @@ from tuneproof.explain.parse.error_log import Event
 BAD_GATEWAY: Final = 502
 # About nine in ten of Linux's default ip_local_port_range, 32768 to 60999.
 MANY_PORTS: Final = 25_000
-# The error log contains local time without a zone, and zones differ by whole quarters of an hour.
-# Pages for errors, such as that of a maintenance, often replace a 502 by one of these.
+# Error pages, such as one for maintenance, often replace a 502 with one of these.
 _INSTEAD_OF_502: Final = (500, 503)
+# The error log contains local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
 # The times in the capture and the log are truncated to seconds, and a worker's clock stops during a loop iteration.
 _AROUND_S: Final = range(-1, 3)
