@@ -141,8 +141,8 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
 
 def _server_errors(named: Named[LogSummary], *, has_error_log: bool) -> Iterator[Reason]:
     log = named.content
-    statuses = tuple(status for status in log.status_counts if status in _SERVER_ERRORS)
-    errors = sum(log.status_counts[status] for status in statuses)
+    counts = _error_counts(log)
+    statuses, errors = tuple(counts), sum(counts.values())
     why, decides = "; nginx's error log has the reason, unless an upstream answered so", _WHO_FAILS
     if (sender := _sender(log, statuses)) is not None:
         why, decides = sender
@@ -151,10 +151,9 @@ def _server_errors(named: Named[LogSummary], *, has_error_log: bool) -> Iterator
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
         when = f", nearly all {at}" if (at := short_period(errors, log)) else ""
         who = one_client(log, _SERVER_ERRORS)
-        text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){when}{who}"
+        text = f"{_got_errors(errors, log.requests)}{when}{who}"
     elif (outage := noticed(log.outage)) is not None:
-        text = f"{outage.failed} of {outage.requests} requests got a server error"
-        text += f" ({share(outage.failed / outage.requests)}) {period(outage, log)}"
+        text = f"{_got_errors(outage.failed, outage.requests)} {period(outage, log)}"
     else:
         return
     yield Reason(text=f"{text}{why}.", files=(named.name,), statuses=statuses, would_decide=decides)
@@ -164,10 +163,18 @@ def rare_errors(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield the logs with server errors that are too few to be a symptom."""
     for named in evidence.access_logs:
         log = named.content
-        errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
+        errors = sum(_error_counts(log).values())
         if errors >= ENOUGH_EVENTS and not any(_server_errors(named, has_error_log=True)):
-            text = f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})"
-            yield Reason(text=f"{text}{one_client(log, _SERVER_ERRORS)}.", files=(named.name,))
+            text = f"{_got_errors(errors, log.requests)}{one_client(log, _SERVER_ERRORS)}."
+            yield Reason(text=text, files=(named.name,))
+
+
+def _error_counts(log: LogSummary) -> dict[int, int]:
+    return {status: number for status, number in log.status_counts.items() if status in _SERVER_ERRORS}
+
+
+def _got_errors(failed: int, requests: int) -> str:
+    return f"{failed} of {requests} requests got a server error ({share(failed / requests)})"
 
 
 def _departures(evidence: EvidenceSet) -> Iterator[Reason]:
