@@ -7,6 +7,7 @@ from typing import Final
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.locations import REGEXES, Kind, Location, named
 from tuneproof.conf.regexes import as_bytes_read
+from tuneproof.conf.sockets import HTTPS_PORT
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
@@ -23,7 +24,6 @@ _PASSED_ON: Final = {
 }
 _BY_PREFIX: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _MERGED_SINCE: Final = (1, 29, 3)
-_HTTPS_PORT: Final = 443
 _CSS: Final = "css"  # its file name extension
 _FORWARDED: Final = "x-forwarded-for"
 
@@ -188,7 +188,7 @@ def _answers_https(at: Statement | Block, block: Block, facts: Facts) -> bool:
     if server is None or not is_reached or block.name == "if" or "".join(block.args[:1]).startswith("@"):
         return False
     sockets = facts.sockets.of(server)
-    is_tls = any(one.address.port == _HTTPS_PORT and "ssl" in one.protocols for one in sockets)
+    is_tls = any(one.address.port == HTTPS_PORT and "ssl" in one.protocols for one in sockets)
     return is_tls and _returns_at_once(at, block, facts)
 
 

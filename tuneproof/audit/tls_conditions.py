@@ -6,11 +6,11 @@ from typing import Final
 from tuneproof.audit.spoken import deciding, protocols
 from tuneproof.conf.effective import effective
 from tuneproof.conf.facts import Facts
+from tuneproof.conf.sockets import HTTPS_PORT
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.values import size_bytes
 
-_HTTPS_PORT: Final = 443
 _FIRST_WINDOW_BYTES: Final = 64 << 10  # the default of http2_body_preread_size
 
 
@@ -105,7 +105,7 @@ def _lacks_tls(_at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the address on which a server with a certificate speaks HTTP on port 443; empty for none."""
     if not block.local("ssl_certificate") or block.is_on("ssl"):
         return ""
-    sockets = (one for one in facts.sockets.of(block) if one.address.port == _HTTPS_PORT and not one.address.is_udp)
+    sockets = (one for one in facts.sockets.of(block) if one.address.port == HTTPS_PORT and not one.address.is_udp)
     return next((one.address.name for one in sockets if "ssl" not in one.protocols), "")
 
 

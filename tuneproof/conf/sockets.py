@@ -15,6 +15,7 @@ from tuneproof.conf.tree import Block, problem_at
 
 PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
 """Parameters that apply to a socket if any ``listen`` of its address has them."""
+HTTPS_PORT: Final = 443
 _IN_USE: Final = "bind() to {} failed (98: Address already in use)"
 
 
