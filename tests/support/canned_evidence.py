@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
+from tuneproof.explain.diagnosis.render import headline, rows
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary, summarise
 from tuneproof.explain.parse.access_log.standstills import Standstills
 from tuneproof.explain.parse.access_log.upstream_times import PathTimes, ServerConnects
@@ -332,3 +334,9 @@ def verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
 
 def causes(diagnosis: Diagnosis) -> list[Cause]:
     return [each.cause for each in diagnosis.found]
+
+
+def screen(given: EvidenceSet) -> list[str]:
+    """Return the headline and the rows of the first screen."""
+    diagnosis = diagnose(given)
+    return [headline(diagnosis), *(f"{row.label}: {row.text}" for row in rows(diagnosis))]
